@@ -74,7 +74,8 @@ class PhysicsSettings:
         over_relaxation: Of the QUICK solver.
         erp: Error reduction parameter: the fraction of a constraint's error that one step
             removes.
-        cfm: Constraint force mixing: softness of the constraints.
+        cfm: Constraint force mixing: softness of contacts, stops, gears and loops. With ``WORLD``
+            the joints of a body's tree hold exactly.
         friction: Coulomb coefficient of links without a material of the table.
         materials: Friction and restitution of the materials that models name.
         limit_correcting_velocity: Whether ``max_correcting_velocity`` applies.

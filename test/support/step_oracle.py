@@ -30,6 +30,7 @@ from hrp_sim.engine.articulation.articulation import STATIC, JointKind, LoopKind
 _AXES = np.eye(3)
 _STIFFEST = 1e-12  # softness of a row along an axis or of a gear, relative to its groups' mobility
 _STIFFEST_CONTACT = 1e-10
+_RIGID = 1e-11  # joints of a tree hold exactly, but this divides by their softness
 _SETTLED, _SETTLING = 1e-6, 5e-8  # a contact of less depth may approach at such a speed
 _CLOSING = 1.0  # of a gear that is open, at most [m/s] or [rad/s]
 _ROUNDS = 60
@@ -150,7 +151,7 @@ class StepOracle:
         return sum(3.0 / np.trace(g.inertia) if turns else 1.0 / g.mass for g in ends)
 
     def _hold(self, J, error):
-        self._add(J, -self.settings.erp / self.h * error, self.settings.cfm / self.h)
+        self._add(J, -self.settings.erp / self.h * error, self._softness)
 
     def _hold_point(self, a, b, point_a, point_b, directions):
         for direction in directions:
@@ -159,7 +160,7 @@ class StepOracle:
             )
 
     def _hold_centre(self, a, b, X_a, X_b):
-        """Hold the centre of mass of b, or of a: rows that are soft depend on where they act."""
+        """Hold the centre of mass of b, or of a: rows with errors depend on where they act."""
         (R_a, p_a), (R_b, p_b) = X_a, X_b
         if b is None:
             self._hold_point(a, b, a.p, p_b + R_b @ R_a.T @ (a.p - p_a), _AXES)
@@ -179,6 +180,7 @@ class StepOracle:
         joints = articulation.joints
         groups = self.groups[name]
         self.drives[name] = []
+        self._softness = _RIGID
         made = [self._add_joint(name, articulation, state, j) for j in range(len(joints.kind))]
         gears = articulation.gears
         for i in range(len(gears.follower)):
@@ -192,6 +194,7 @@ class StepOracle:
             least = _STIFFEST * (mobility + ratio**2 * mobility2)
             self._add(J - ratio * J2, rate, max(self.settings.cfm / self.h, least))
         loops = articulation.loops
+        self._softness = self.settings.cfm / self.h
         for i in range(len(loops.kind)):
             a, b = (_group(groups, n[i]) for n in (loops.a, loops.b))
             frames = ((a, loops.R_a[i], loops.p_a[i]), (b, loops.R_b[i], loops.p_b[i]))

@@ -43,7 +43,7 @@ def steps_resolve_a_fall(physics: PhysicsSettings, starts: Starts) -> Iterator[D
 
 
 def constraints_carry_the_weight(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
-    """Joints and contacts do not give way visibly under the weight of a body.
+    """Stops and contacts do not give way visibly under the weight of a body.
 
     A constraint with force F rests at erp / h * error = cfm * F.
     """
@@ -63,7 +63,7 @@ def constraints_carry_the_weight(physics: PhysicsSettings, starts: Starts) -> It
     if sag > _MAX_SAG:
         good = rounded_down(_MAX_SAG / sag * physics.cfm)
         message = (
-            f"with cfm {physics.cfm:g} joints and contacts that carry the {number_text(weight)} N "
+            f"with cfm {physics.cfm:g} stops and contacts that carry the {number_text(weight)} N "
             f"of '{heaviest.name}' give way by {1e3 * sag:.3g} mm; write cfm: {good:g}"
         )
         yield Diagnostic(Severity.WARNING, "soft-constraints", message)

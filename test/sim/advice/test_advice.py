@@ -259,7 +259,8 @@ def test_more_iterations_are_named_where_they_help():
 @pytest.mark.parametrize(("cfm", "is_told"), [(1e-8, False), (1e-3, True)])
 def test_soft_constraints_give_way_as_far_as_told(cfm, is_told):
     mass = 100.0
-    body = replace(lever(), links=(base(), link("L", "BASE", REVOLUTE, Z, mass=mass)), name="load")
+    load = link("L", "BASE", PRISMATIC, Z, mass=mass, position=Range(0.0, 1.0))
+    body = replace(lever(), links=(base(), load), name="load")
     config = world(entry(body), cfm=cfm)
     sag = mass * 9.80665 * cfm * 1e-3 / 0.4
     simulation, _ = run(config, 2.0)

@@ -132,16 +132,19 @@ static int meshes_in_range(char *problem, const Flat *flat)
     return good;
 }
 
-/* Whether joints and extra joints connect two different groups, or a group and the world, and
- * whether moving joints have a coordinate. */
+/* Whether joints are those of trees, parents first, and have a coordinate if they move; and whether
+ * extra joints connect two different groups, or a group and the world. */
 static int joint_ends_in_range(char *problem, const Flat *flat)
 {
+    int last = -1;
     for (long j = 0; j < flat->count[PER_JOINT]; j++) {
-        int moves = flat_ints(flat, JOINT_KIND)[j] != JOINT_FIXED;
-        if (flat_ints(flat, JOINT_CHILD)[j] != flat_ints(flat, JOINT_PARENT)[j] &&
-            (!moves || flat_ints(flat, JOINT_COORDINATE)[j] >= 0))
+        const int child = flat_ints(flat, JOINT_CHILD)[j];
+        const int moves = flat_ints(flat, JOINT_KIND)[j] != JOINT_FIXED;
+        const int in_order = child > last && flat_ints(flat, JOINT_PARENT)[j] < child;
+        last = child;
+        if (in_order && (!moves || flat_ints(flat, JOINT_COORDINATE)[j] >= 0))
             continue;
-        hrp_problem_set(problem, "joints[%ld] connects a group to itself, or has no coordinate", j);
+        hrp_problem_set(problem, "joints[%ld] is not that of a tree, or has no coordinate", j);
         return 0;
     }
     for (long i = 0; i < flat->count[PER_LOOP]; i++) {

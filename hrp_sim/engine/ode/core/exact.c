@@ -47,6 +47,8 @@ void hrp_system_free(World *world)
                      system->left_start,
                      system->left,
                      system->is_changed,
+                     system->followers,
+                     system->block_gain,
                      system->island_of,
                      system->touch_order,
                      system->islands,
@@ -119,8 +121,9 @@ void hrp_touch_create(World *world, const dContact *contact, dBodyID a, dBodyID 
 /* Give a group its new velocity; ODE's forces are used up. */
 static void node_accelerate(const Node *node, const dReal *dv)
 {
-    dBodySetLinearVel(node->group, node->v[0] + dv[0], node->v[1] + dv[1], node->v[2] + dv[2]);
-    dBodySetAngularVel(node->group, node->w[0] + dv[3], node->w[1] + dv[4], node->w[2] + dv[5]);
+    const dReal *v = node->velocity;
+    dBodySetLinearVel(node->group, v[0] + dv[0], v[1] + dv[1], v[2] + dv[2]);
+    dBodySetAngularVel(node->group, v[3] + dv[3], v[4] + dv[4], v[5] + dv[5]);
     dBodySetForce(node->group, 0.0, 0.0, 0.0);
     dBodySetTorque(node->group, 0.0, 0.0, 0.0);
 }
@@ -130,8 +133,7 @@ static void wrench_read(Joint *joint, const Coupling *coupling, dReal h)
 {
     memset(&joint->feedback, 0, sizeof joint->feedback);
     memset(&joint->motor_feedback, 0, sizeof joint->motor_feedback);
-    for (int r = 0; r < coupling->rows; r++)
-        hrp_force_add(&joint->feedback, coupling->J_first + 6 * r, coupling->impulse[r] / h);
+    hrp_force_add(&joint->feedback, coupling->impulse, 1.0 / h);
     for (int k = 0; k < coupling->axis_rows; k++)
         hrp_force_add(&joint->feedback, coupling->axis_first, coupling->axis[k].impulse / h);
 }
@@ -180,8 +182,6 @@ static void crowd_describe(const World *world, Fault *fault)
 int hrp_system_step(World *world, Fault *fault)
 {
     System *system = world->system;
-    hrp_couplings_fill(world, system);
-    hrp_gears_fill(system, world->step);
     if (system->is_short || !hrp_frictions_fill(world, system) || !hrp_structure_update(world)) {
         if (system->crowded != WORLD_NODE)
             crowd_describe(world, fault);
@@ -205,5 +205,7 @@ int hrp_system_begin(World *world)
         return 0;
     if (is_stale)
         hrp_gears_list(world, world->system);
+    hrp_couplings_fill(world, world->system);
+    hrp_gears_fill(world->system, world->step);
     return 1;
 }

@@ -29,8 +29,8 @@ void hrp_touch_force(const World *world, int number, dReal force[3]);
  * describe the fault. */
 int hrp_system_step(World *world, Fault *fault);
 
-/* Begin a step: list what has changed, and forget the last contacts. Returns 0 when memory is
- * short. */
+/* Begin a step: list what has changed, forget the last contacts, and set all rows but those of
+ * contacts. Returns 0 when memory is short. */
 int hrp_system_begin(World *world);
 
 #endif

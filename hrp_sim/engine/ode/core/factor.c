@@ -7,10 +7,22 @@
  *
  * as a row without bounds has p = (target - J dv) / softness. With positive definite H and S it is
  * quasidefinite, and has such a factor in any order, with D = +1 for nodes and -1 for couplings
- * (R. J. Vanderbei, Symmetric quasidefinite matrices, SIAM J. Optimization 5, 1995). For a tree in
- * the order of order.c it takes linear time (D. Baraff, Linear-time dynamics using Lagrange
- * multipliers, SIGGRAPH 1996). A block below the diagonal is stored transposed, so that the
- * innermost loops run along rows of 6 numbers.
+ * (R. J. Vanderbei, Symmetric quasidefinite matrices, SIAM J. Optimization 5, 1995). A block below
+ * the diagonal is stored transposed, so that the innermost loops run along rows of 6 numbers.
+ *
+ * A node that follows another one by a joint of a tree has one unknown, the rate q along the axis:
+ *
+ *     dv = P dv_leader + s q,      P dv = (v + w x d, w),
+ *
+ * with d from the leader's centre of mass to its own, and the motion s at unit rate. With its
+ * articulated inertia A, that of what follows it included, and blocks B_k beside it, elimination
+ * leaves to its leader and to the others
+ *
+ *     P^T A' P,   P^T B'_k,   -w_j w_k^T / D,      A' = A - g g^T / D,   B'_k = B_k - g w_k^T / D,
+ *     g = A s,    w_k = B_k^T s,                   D = s^T A s + stiffness of the axis:
+ *
+ * the articulated-body algorithm (R. Featherstone, Rigid Body Dynamics Algorithms, 2008), in which
+ * contacts may connect any nodes. A' and B'_k replace A and B_k. A tree takes linear time.
  */
 #include "factor.h"
 #include "guard.h"
@@ -90,37 +102,14 @@ static void jacobian_set(System *system, int vertex, int node, int index, const 
         J[6 * k + i];
 }
 
-/* Combine the free rows along the axis, which act in parallel, to the coupling's last row. */
-static void axis_combine(Coupling *coupling)
-{
-    dReal stiffness = 0.0, impulse = 0.0;
-    for (int i = 0; i < coupling->axis_rows; i++) {
-        const BoundedRow *row = &coupling->axis[i];
-        if (!row->is_free)
-            continue;
-        stiffness += row->stiffness;
-        impulse += row->target / row->softness;
-    }
-    const int is_on = stiffness > 0.0;
-    for (int i = 0; i < 6; i++) {
-        coupling->J_first[30 + i] = is_on ? coupling->axis_first[i] : 0.0;
-        coupling->J_second[30 + i] = is_on ? coupling->axis_second[i] : 0.0;
-    }
-    coupling->softness[5] = is_on ? 1.0 / stiffness : 1.0;
-    coupling->target[5] = is_on ? impulse / stiffness : 0.0;
-}
-
 static void coupling_assemble(System *system, int c)
 {
     Coupling *coupling = &system->couplings[c];
     const int vertex = system->node_count + c;
     dReal *P = pivot_of(system, vertex);
-    if (coupling->rows == 5)
-        axis_combine(coupling);
     block_clear(P);
     for (int r = 0; r < 6; r++) /* rows that do not exist become unit rows of their own */
-        P[7 * r] =
-            r < coupling->rows || (r == 5 && coupling->axis_rows) ? coupling->softness[r] : 1.0;
+        P[7 * r] = r < coupling->rows ? coupling->softness[r] : 1.0;
     jacobian_set(system, vertex, coupling->first, coupling->block_first, coupling->J_first);
     if (coupling->second != WORLD_NODE)
         jacobian_set(system, vertex, coupling->second, coupling->block_second, coupling->J_second);
@@ -242,15 +231,15 @@ static void changes_find(System *system, const Island *island, int is_first)
 {
     memset(system->is_changed + island->first, is_first, (size_t)(island->end - island->first));
     for (int i = island->couplings; i < island->couplings_end; i++) {
-        const int c = system->coupling_order[i], vertex = system->node_count + c;
-        Coupling *coupling = &system->couplings[c];
+        Coupling *coupling = &system->couplings[system->coupling_order[i]];
         int changes = 0;
-        for (int k = 0; k < coupling->axis_rows; k++)
+        coupling->stiffness = 0.0;
+        for (int k = 0; k < coupling->axis_rows; k++) {
             changes |= row_changes(&coupling->axis[k]);
-        if (changes) {
-            change_mark(system, vertex, coupling->first);
-            change_mark(system, vertex, coupling->second);
+            coupling->stiffness += coupling->axis[k].stiffness;
         }
+        if (changes)
+            system->is_changed[coupling->follower] = 1;
     }
     for (int i = island->touches; i < island->touches_end; i++) {
         Touch *touch = &system->touches[system->touch_order[i]];
@@ -273,8 +262,8 @@ void hrp_matrix_assemble(System *system, const Island *island, int is_first)
         const int vertex = system->vertex_at[at], start = system->column_start[at];
         if (!system->is_changed[at])
             continue;
-        memset(block_at(system, start), 0,
-               (size_t)(system->column_start[at + 1] - start) * 36 * sizeof(dReal));
+        for (int i = start; i < system->column_start[at + 1]; i++)
+            block_clear(block_at(system, i));
         if (vertex < system->node_count)
             node_assemble(system, vertex);
         else
@@ -356,6 +345,142 @@ static inline void add_square(dReal *C, dReal sign, const dReal *A)
     UNROLLED for (int row = 0; row < 6; row++) add_product_row(C, sign, A, A, row, 1 + row / 2);
 }
 
+/* Return the vector by which a node follows its leader. */
+static void reach_of(const Coupling *joint, int side, dReal d[3])
+{
+    for (int i = 0; i < 3; i++)
+        d[i] = side ? -joint->reach[i] : joint->reach[i];
+}
+
+void hrp_wrench_pass(const Coupling *joint, int side, const dReal wrench[6], dReal passed[6])
+{
+    dReal d[3], moment[3];
+    reach_of(joint, side, d);
+    cross3(moment, d, wrench);
+    for (int i = 0; i < 3; i++) {
+        passed[i] = wrench[i];
+        passed[3 + i] = wrench[3 + i] + moment[i];
+    }
+}
+
+/* Compute P^T B. */
+static inline void block_pass(const dReal d[3], const dReal *B, dReal *passed)
+{
+    const Pair *of_B = (const Pair *)B;
+    Pair *to = (Pair *)passed;
+    UNROLLED for (int k = 0; k < 3; k++)
+    {
+        const Pair x = of_B[k], y = of_B[3 + k], z = of_B[6 + k];
+        to[k] = x;
+        to[3 + k] = y;
+        to[6 + k] = z;
+        to[9 + k] = of_B[9 + k] + d[1] * z - d[2] * y;
+        to[12 + k] = of_B[12 + k] + d[2] * x - d[0] * z;
+        to[15 + k] = of_B[15 + k] + d[0] * y - d[1] * x;
+    }
+}
+
+/* Add sign * B^T to a matrix; of a pivot the upper half is not used. */
+static inline void add_transposed(dReal *C, dReal sign, const dReal *B)
+{
+    UNROLLED for (int i = 0; i < 6; i++) UNROLLED for (int k = 0; k < 6; k++) C[6 * i + k] +=
+        sign * B[6 * k + i];
+}
+
+/* Add what a follower leaves to the pivot of its leader. */
+static void leader_add(dReal *pivot, const dReal d[3], const dReal *A, const Follower *follower,
+                       const dReal *B, const dReal *w)
+{
+    dReal half[36];
+    block_pass(d, A, half);
+    UNROLLED for (int i = 0; i < 6; i++)
+    {
+        const dReal *row = half + 6 * i;
+        dReal *to = pivot + 6 * i;
+        UNROLLED for (int k = 0; k < 3; k++) to[k] += row[k];
+        to[3] += row[3] + d[1] * row[2] - d[2] * row[1];
+        to[4] += row[4] + d[2] * row[0] - d[0] * row[2];
+        to[5] += row[5] + d[0] * row[1] - d[1] * row[0];
+    }
+    if (!follower->is_linked)
+        return;
+    block_pass(d, B, half);
+    UNROLLED for (int i = 0; i < 6; i++) add_row(pivot, i, 1.0, half + 6 * i, 3);
+    add_transposed(pivot, 1.0, half);
+    add_outer_square(pivot, -follower->inverse, w);
+}
+
+/* Subtract from a column what a follower to its left leaves. */
+static void follower_eliminate(System *system, int at, RowBlock left)
+{
+    const Follower *follower = &system->followers[left.column];
+    const int end = system->column_start[left.column + 1];
+    const dReal *w = system->block_gain + 6 * (size_t)left.block;
+    const dReal *B = block_at(system, left.block);
+    const int is_leader = at == follower->leader;
+    const int has_w = !is_leader || follower->is_linked;
+    dReal *pivot = system->pivot + 36 * (size_t)at, d[3], passed[36];
+    reach_of(&system->couplings[follower->coupling], follower->side, d);
+    if (is_leader)
+        leader_add(pivot, d, system->pivot + 36 * (size_t)left.column, follower, B, w);
+    else /* the pivots of couplings are stored with the sign that makes them positive */
+        add_outer_square(
+            pivot,
+            system->vertex_at[at] < system->node_count ? -follower->inverse : follower->inverse, w);
+    int target = system->column_start[at];
+    for (int k = left.block + 1; k < end; k++) {
+        const int is_to_leader = system->row[k] == follower->leader;
+        while (system->row[target] != system->row[k])
+            target++;
+        dReal *to = block_at(system, target);
+        if (is_leader) {
+            block_pass(d, block_at(system, k), passed);
+            UNROLLED for (int i = 0; i < 6; i++) add_row(to, i, 1.0, passed + 6 * i, 3);
+        } else if (is_to_leader) {
+            block_pass(d, B, passed);
+            add_transposed(to, 1.0, passed);
+        }
+        if (has_w && (!is_to_leader || follower->is_linked))
+            add_outer(to, -follower->inverse, w, system->block_gain + 6 * (size_t)k);
+    }
+}
+
+/* Compute what a follower leaves to others: A' and B'_k. Returns 0 if a number is not finite. */
+static int follower_factor(System *system, int at)
+{
+    Follower *follower = &system->followers[at];
+    const Coupling *joint = &system->couplings[follower->coupling];
+    const dReal *s = joint->motion[follower->side];
+    dReal *A = system->pivot + 36 * (size_t)at, *g = follower->gain, inertia = 0.0, least = 0.0;
+    for (int i = 0; i < 6; i++) {
+        for (int k = i + 1; k < 6; k++)
+            A[6 * i + k] = A[6 * k + i];
+        least += fabs(A[7 * i]) * s[i] * s[i];
+    }
+    UNROLLED for (int i = 0; i < 6; i++)
+    {
+        g[i] = dot6(A + 6 * i, s);
+        inertia += g[i] * s[i];
+    }
+    least *= MIN_PIVOT;
+    if (!(inertia > least)) {
+        if (!isfinite(inertia))
+            return 0;
+        inertia = least;
+    }
+    follower->inverse = inertia > 0.0 ? 1.0 / (inertia + joint->stiffness) : 0.0; /* 0: fixed */
+    UNROLLED for (int i = 0; i < 6; i++) add_row(A, i, -follower->inverse * g[i], g, 3);
+    for (int b = system->column_start[at]; b < system->column_start[at + 1]; b++) {
+        dReal *B = block_at(system, b), w[6] = {0.0};
+        if (b == follower->block && !follower->is_linked)
+            continue;
+        UNROLLED for (int i = 0; i < 6; i++) add_row(w, 0, s[i], B + 6 * i, 3);
+        UNROLLED for (int i = 0; i < 6; i++) add_row(B, i, -follower->inverse * g[i], w, 3);
+        memcpy(system->block_gain + 6 * (size_t)b, w, sizeof w);
+    }
+    return 1;
+}
+
 /* Subtract from a column the products of those to its left. */
 static void column_eliminate(System *system, int at)
 {
@@ -363,6 +488,10 @@ static void column_eliminate(System *system, int at)
     const int is_node = system->vertex_at[at] < system->node_count;
     for (int l = system->left_start[at]; l < system->left_start[at + 1]; l++) {
         const RowBlock left = system->left[l];
+        if (system->followers[left.column].coupling >= 0) {
+            follower_eliminate(system, at, left);
+            continue;
+        }
         const int end = system->column_start[left.column + 1];
         const dReal sign = system->vertex_at[left.column] < system->node_count ? 1.0 : -1.0;
         const dReal *A = block_at(system, left.block);
@@ -388,6 +517,11 @@ int hrp_matrix_factor(World *world, const Island *island)
         if (length > LONG_ROW && hrp_is_interrupted(world))
             return 0;
         column_eliminate(system, at);
+        if (system->followers[at].coupling >= 0) {
+            if (!follower_factor(system, at))
+                return 0;
+            continue;
+        }
         if (!invert_factor(P))
             return 0;
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
@@ -396,9 +530,73 @@ int hrp_matrix_factor(World *world, const Island *island)
     return 1;
 }
 
+/* Whether a block of a follower's column has a product with the axis. */
+static int is_beside(const Follower *follower, int block)
+{
+    return block != follower->block || follower->is_linked;
+}
+
+/* Pass on what acts on a follower, less what moves it along the axis. */
+static void follower_forward(const System *system, int at, dReal *x)
+{
+    const Follower *follower = &system->followers[at];
+    Coupling *joint = &system->couplings[follower->coupling];
+    const dReal *b = x + 6 * (size_t)at;
+    const dReal along = dot6(joint->motion[follower->side], b);
+    const dReal rate = follower->inverse * (along + joint->pull);
+    joint->solved_rate = rate;
+    joint->solved_impulse = -along;
+    if (follower->leader >= 0) {
+        dReal rest[6], passed[6], *to = x + 6 * (size_t)follower->leader;
+        for (int i = 0; i < 6; i++)
+            rest[i] = b[i] - rate * follower->gain[i];
+        hrp_wrench_pass(joint, follower->side, rest, passed);
+        for (int i = 0; i < 6; i++)
+            to[i] += passed[i];
+    }
+    for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
+        if (is_beside(follower, i))
+            add_row(x + 6 * (size_t)system->row[i], 0, -rate,
+                    system->block_gain + 6 * (size_t)i, 3);
+}
+
+/* Let a node follow its leader, and move along the axis. */
+static void follower_backward(const System *system, int at, dReal *x)
+{
+    const Follower *follower = &system->followers[at];
+    Coupling *joint = &system->couplings[follower->coupling];
+    const dReal *s = joint->motion[follower->side];
+    dReal *dv = x + 6 * (size_t)at, beside = 0.0;
+    if (follower->leader < 0) {
+        memset(dv, 0, 6 * sizeof(dReal));
+    } else {
+        const dReal *leads = x + 6 * (size_t)follower->leader;
+        dReal d[3];
+        reach_of(joint, follower->side, d);
+        cross3(dv, leads + 3, d);
+        for (int i = 0; i < 3; i++) {
+            dv[i] += leads[i];
+            dv[3 + i] = leads[3 + i];
+        }
+    }
+    for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
+        if (is_beside(follower, i))
+            beside += dot6(system->block_gain + 6 * (size_t)i, x + 6 * (size_t)system->row[i]);
+    const dReal rate =
+        joint->solved_rate - follower->inverse * (dot6(follower->gain, dv) + beside);
+    for (int i = 0; i < 6; i++)
+        dv[i] += rate * s[i];
+    joint->solved_rate = rate;
+    joint->solved_impulse += dot6(follower->gain, dv) + beside;
+}
+
 void hrp_matrix_solve(const System *system, const Island *island, dReal *x)
 {
     for (int at = island->first; at < island->end; at++) {
+        if (system->followers[at].coupling >= 0) {
+            follower_forward(system, at, x);
+            continue;
+        }
         const dReal *inverse = system->pivot + 36 * (size_t)at;
         const dReal sign = system->vertex_at[at] < system->node_count ? 1.0 : -1.0;
         dReal *b = x + 6 * (size_t)at, y[6];
@@ -419,6 +617,10 @@ void hrp_matrix_solve(const System *system, const Island *island, dReal *x)
         }
     }
     for (int at = island->end - 1; at >= island->first; at--) {
+        if (system->followers[at].coupling >= 0) {
+            follower_backward(system, at, x);
+            continue;
+        }
         const dReal *inverse = system->pivot + 36 * (size_t)at;
         const dReal sign = system->vertex_at[at] < system->node_count ? 1.0 : -1.0;
         dReal *y = x + 6 * (size_t)at, z[6], solution[6] = {0.0};

@@ -12,7 +12,11 @@ void hrp_matrix_assemble(System *system, const Island *island, int is_first);
  * to the last bit. Returns 0 if a number is not finite, or the step is to be given up. */
 int hrp_matrix_factor(World *world, const Island *island);
 
-/* Solve the factored system of an island; x, of 6 numbers for each position, is replaced. */
+/* Solve the factored system of an island; x, of 6 numbers for each position, is replaced. Sets
+ * solved_rate and solved_impulse of the joints of trees. */
 void hrp_matrix_solve(const System *system, const Island *island, dReal *x);
+
+/* Compute what a wrench on one node of a tree's joint is on the other one, if it is passed on. */
+void hrp_wrench_pass(const Coupling *joint, int side, const dReal wrench[6], dReal passed[6]);
 
 #endif

@@ -129,13 +129,19 @@ static void impulse_add(const System *system, dReal impulse, int first, int seco
         x[k] += impulse * J_second[k];
 }
 
-/* Add the impulses along the axis of a joint that are at their bounds. */
-static void fixed_impulses_add(const System *system, const Coupling *coupling)
+/* Set what acts along the axis of a joint: of free rows what their targets ask for, of others the
+ * impulses at their bounds. */
+static void axis_impulses_set(const System *system, Coupling *coupling)
 {
-    for (int k = 0; k < coupling->axis_rows; k++)
-        if (!coupling->axis[k].is_free)
-            impulse_add(system, coupling->axis[k].impulse, coupling->first, coupling->second,
+    coupling->pull = 0.0;
+    for (int k = 0; k < coupling->axis_rows; k++) {
+        const BoundedRow *row = &coupling->axis[k];
+        if (row->is_free)
+            coupling->pull += row->target / row->softness;
+        else
+            impulse_add(system, row->impulse, coupling->first, coupling->second,
                         coupling->axis_first, coupling->axis_second);
+    }
 }
 
 /* Add an impulse along the rows of a patch. */
@@ -160,7 +166,7 @@ static void rhs_set(const View *view)
             memcpy(x, system->couplings[vertex - system->node_count].target, 6 * sizeof(dReal));
     }
     for (int i = view->island->couplings; i < view->island->couplings_end; i++)
-        fixed_impulses_add(system, coupling_at(view, i));
+        axis_impulses_set(system, coupling_at(view, i));
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         const Touch *touch = touch_at(view, i);
         const BoundedRow *row = &touch->row;
@@ -183,7 +189,7 @@ static dReal rate_along(const System *system, int first, int second, const dReal
 static void axis_divide(Coupling *coupling)
 {
     BoundedRow *stiffest = NULL;
-    dReal left = coupling->impulse[5];
+    dReal left = coupling->axis_impulse;
     for (int k = 0; k < coupling->axis_rows; k++) {
         BoundedRow *row = &coupling->axis[k];
         row->wanted = wanted_impulse(row);
@@ -207,10 +213,8 @@ static void rates_update(const View *view)
         Coupling *coupling = coupling_at(view, i);
         if (!coupling->axis_rows)
             continue;
-        dReal rate = rate_along(system, coupling->first, coupling->second, coupling->axis_first,
-                                coupling->axis_second);
         for (int k = 0; k < coupling->axis_rows; k++)
-            coupling->axis[k].rate = rate;
+            coupling->axis[k].rate = coupling->axis_rate;
         axis_divide(coupling);
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
@@ -250,6 +254,11 @@ static int solve_free(const View *view, int is_first)
             for (int r = 0; r < 6; r++)
                 system->couplings[vertex - system->node_count].impulse[r] = -x[r];
     }
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        Coupling *coupling = coupling_at(view, i);
+        coupling->axis_rate = coupling->solved_rate;
+        coupling->axis_impulse = coupling->solved_impulse;
+    }
     rates_update(view);
     return 1;
 }
@@ -267,8 +276,9 @@ static void momentum_subtract(const System *system, int n)
     }
 }
 
-/* Improve the solution by that for its residuals. */
-static void refine(const View *view)
+/* Set the right-hand side to the residuals of the solution, but for the impulses of trees' joints,
+ * which hold whatever is left. */
+static void residuals_set(const View *view)
 {
     System *system = view->system;
     for (int at = view->island->first; at < view->island->end; at++) {
@@ -279,16 +289,22 @@ static void refine(const View *view)
         }
     }
     for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
-        const Coupling *coupling = coupling_at(view, i);
+        Coupling *coupling = coupling_at(view, i);
+        coupling->pull = 0.0;
+        for (int k = 0; k < coupling->axis_rows; k++) {
+            const BoundedRow *row = &coupling->axis[k];
+            coupling->pull += row->is_free ? wanted_impulse(row) - row->impulse : 0.0;
+            impulse_add(system, row->impulse, coupling->first, coupling->second,
+                        coupling->axis_first, coupling->axis_second);
+        }
+        if (coupling->is_tree)
+            continue;
         const int vertex = system->node_count + (int)(coupling - system->couplings);
         dReal *x = system->x + 6 * (size_t)system->position_of[vertex];
-        for (int r = 0; r < 6; r++) {
+        memset(x, 0, 6 * sizeof(dReal));
+        for (int r = 0; r < coupling->rows; r++) {
             const dReal *J_first = coupling->J_first + 6 * r;
             const dReal *J_second = coupling->J_second + 6 * r;
-            int exists = r < coupling->rows || (r == 5 && coupling->axis_rows);
-            x[r] = 0.0;
-            if (!exists)
-                continue;
             x[r] = coupling->target[r] - coupling->softness[r] * coupling->impulse[r] -
                    rate_along(system, coupling->first, coupling->second, J_first, J_second);
             impulse_add(system, coupling->impulse[r], coupling->first, coupling->second, J_first,
@@ -298,7 +314,6 @@ static void refine(const View *view)
             x[0] -= hrp_gear_rate(system, coupling);
             hrp_gear_impulse_add(system, coupling);
         }
-        fixed_impulses_add(system, coupling);
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         const Touch *touch = touch_at(view, i);
@@ -307,6 +322,34 @@ static void refine(const View *view)
     }
     for (int i = 0; i < view->friction_count; i++)
         friction_impulse_add(system, view->frictions[i], view->frictions[i]->impulse);
+}
+
+/* Compute the impulses of the joints of trees: what their nodes need besides all others, from the
+ * followers to what they follow (Newton and Euler's equations). */
+static void joint_impulses_set(const View *view)
+{
+    const System *system = view->system;
+    residuals_set(view);
+    for (int at = view->island->first; at < view->island->end; at++) {
+        const Follower *follower = &system->followers[at];
+        if (follower->coupling < 0)
+            continue;
+        Coupling *joint = &system->couplings[follower->coupling];
+        const dReal *x = system->x + 6 * (size_t)at;
+        dReal passed[6];
+        hrp_wrench_pass(joint, follower->side, x, passed);
+        for (int i = 0; i < 6; i++)
+            joint->impulse[i] = follower->side ? passed[i] : -x[i];
+        for (int i = 0; i < 6 && follower->leader >= 0; i++)
+            system->x[6 * (size_t)follower->leader + i] += passed[i];
+    }
+}
+
+/* Improve the solution by that for its residuals. */
+static void refine(const View *view)
+{
+    System *system = view->system;
+    residuals_set(view);
     hrp_matrix_solve(system, view->island, system->x);
     for (int at = view->island->first; at < view->island->end; at++) {
         const int vertex = system->vertex_at[at];
@@ -316,6 +359,11 @@ static void refine(const View *view)
                 dv_of(system, vertex)[k] += x[k];
             else
                 system->couplings[vertex - system->node_count].impulse[k] -= x[k];
+    }
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        Coupling *coupling = coupling_at(view, i);
+        coupling->axis_rate += coupling->solved_rate;
+        coupling->axis_impulse += coupling->solved_impulse;
     }
     rates_update(view);
 }
@@ -367,6 +415,7 @@ static int is_solved(const View *view)
     if (check.violation <= TOLERANCE * check.largest)
         return 1;
     dReal held = 0.0;
+    joint_impulses_set(view);
     for (int i = view->island->couplings; i < view->island->couplings_end; i++)
         for (int r = 0; r < 6; r++)
             held = max_real(held, fabs(coupling_at(view, i)->impulse[r]));
@@ -384,7 +433,8 @@ static void solution_keep(const View *view)
     }
     for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
         Coupling *coupling = coupling_at(view, i);
-        memcpy(coupling->impulse_before, coupling->impulse, sizeof coupling->impulse);
+        if (!coupling->is_tree)
+            memcpy(coupling->impulse_before, coupling->impulse, sizeof coupling->impulse);
     }
     for (int i = 0; i < view->row_count; i++) {
         BoundedRow *row = view->rows[i];
@@ -409,7 +459,7 @@ static void step_shorten(const View *view, dReal x)
     }
     for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
         Coupling *coupling = coupling_at(view, i);
-        for (int r = 0; r < 6; r++)
+        for (int r = 0; r < 6 && !coupling->is_tree; r++)
             coupling->impulse[r] = coupling->impulse_before[r] +
                                    x * (coupling->impulse[r] - coupling->impulse_before[r]);
     }
@@ -531,5 +581,7 @@ int hrp_island_solve(World *world, const Island *island)
     rows_remember(&view);
     if (is_stiff(&view))
         refine(&view);
+    if (island->is_watched)
+        joint_impulses_set(&view);
     return 1;
 }

@@ -2,9 +2,8 @@
  *
  * They depend only on which groups are connected, and so are computed again only when a pair of
  * groups touches or parts. Positions are places in the elimination order. Each group is eliminated
- * when at most one joint of its tree is left, the one with the fewest neighbors first, and each
- * joint of a tree right after the first of its groups: trees need no fill-in then, and the rows of
- * a joint always act on a group that others do not constrain yet. Joints that close loops come
+ * when at most one joint of its tree is left, by which it follows the other group of that joint;
+ * the one with the fewest neighbors first. So trees need no fill-in. Joints that close loops come
  * after both of their groups. A gear comes right after the group that its follower moves: nothing
  * else constrains that one's joint yet. The group that its leader moves waits for those of all
  * followers, so that gears of one leader cause no fill-in with each other.
@@ -227,6 +226,7 @@ static void elimination_begin(Elimination *work)
 
 static void emit(Elimination *work, int vertex)
 {
+    work->system->followers[work->at].coupling = -1;
     work->system->vertex_at[work->at] = vertex;
     work->system->position_of[vertex] = work->at++;
 }
@@ -244,6 +244,17 @@ static void emit_gear(Elimination *work, int c, int node)
         work->followers[work->number[leader]]--;
 }
 
+/* Let the node that was emitted last follow the other one of a joint of its tree. */
+static void follow(Elimination *work, int c, int node)
+{
+    System *system = work->system;
+    const int other = other_end(&system->couplings[c], node);
+    system->followers[work->at - 1].coupling = c;
+    work->is_emitted[c] = 1;
+    if (other != WORLD_NODE)
+        work->tree_joints[work->number[other]]--;
+}
+
 /* Emit a node, and the couplings that may follow it. */
 static void emit_node(Elimination *work, int number)
 {
@@ -256,17 +267,19 @@ static void emit_node(Elimination *work, int number)
             int c = work->edges->items[e] - system->node_count;
             if (c < 0 || work->is_emitted[c] || system->couplings[c].is_tree != !pass)
                 continue;
+            if (system->couplings[c].is_tree) {
+                follow(work, c, node);
+                continue;
+            }
             if (system->couplings[c].gear) {
                 emit_gear(work, c, node);
                 continue;
             }
             int other = other_end(&system->couplings[c], node);
-            if (pass && other != WORLD_NODE && work->degree[work->number[other]] >= 0)
+            if (other != WORLD_NODE && work->degree[work->number[other]] >= 0)
                 continue;
             work->is_emitted[c] = 1;
             emit(work, work->edges->items[e]);
-            if (!pass && other != WORLD_NODE)
-                work->tree_joints[work->number[other]]--;
         }
 }
 
@@ -376,16 +389,26 @@ static int compare_ints(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
+/* Return the position of a neighbor of a vertex, -1 if it has none; through a joint of a tree it is
+ * that of its other node. */
+static int position_behind(const System *system, int vertex, int neighbor)
+{
+    const int c = neighbor - system->node_count;
+    if (c >= 0 && system->couplings[c].is_tree)
+        neighbor = other_end(&system->couplings[c], vertex);
+    return neighbor == WORLD_NODE ? -1 : system->position_of[neighbor];
+}
+
 /* Compute the column of each position: where the factor has blocks below the diagonal. These are
  * the matrix's own and those of the columns whose first block lies in this row. Returns 0 when
  * memory is short or there are too many blocks. */
-static int columns_build(System *system, const Lists *edges, int vertices, int *ints)
+static int columns_build(System *system, const Lists *edges, int positions, int *ints)
 {
-    int *mark = ints, *first_child = ints + vertices, *next_child = ints + 2 * vertices;
+    int *mark = ints, *first_child = ints + positions, *next_child = ints + 2 * positions;
     int count = 0;
-    for (int i = 0; i < vertices; i++)
+    for (int i = 0; i < positions; i++)
         mark[i] = first_child[i] = -1;
-    for (int at = 0; at < vertices; at++) {
+    for (int at = 0; at < positions; at++) {
         int vertex = system->vertex_at[at];
         system->column_start[at] = count;
         mark[at] = at;
@@ -401,7 +424,7 @@ static int columns_build(System *system, const Lists *edges, int vertices, int *
         if (!hrp_array_reserve(&system->row, &system->row_capacity, count + longest, sizeof(int)))
             return 0;
         for (int e = edges->start[vertex]; e < edges->start[vertex + 1]; e++) {
-            int row = system->position_of[edges->items[e]];
+            int row = position_behind(system, vertex, edges->items[e]);
             if (row > at && mark[row] != at) {
                 mark[row] = at;
                 system->row[count++] = row;
@@ -421,41 +444,74 @@ static int columns_build(System *system, const Lists *edges, int vertices, int *
             first_child[column[0]] = at;
         }
     }
-    system->column_start[vertices] = count;
+    system->column_start[positions] = count;
     return 1;
 }
 
 /* List the blocks of each row: those that the elimination of its column reads. Returns 0 when
  * memory is short. */
-static int rows_build(System *system, int vertices)
+static int rows_build(System *system, int positions)
 {
-    const int count = system->column_start[vertices];
+    const int count = system->column_start[positions];
     if (!hrp_array_reserve(&system->left, &system->left_capacity, count, sizeof(RowBlock)))
         return 0;
-    memset(system->left_start, 0, sizeof(int) * (size_t)(vertices + 1));
+    memset(system->left_start, 0, sizeof(int) * (size_t)(positions + 1));
     for (int i = 0; i < count; i++)
         system->left_start[system->row[i]]++;
-    for (int at = 1; at <= vertices; at++)
+    for (int at = 1; at <= positions; at++)
         system->left_start[at] += system->left_start[at - 1];
-    for (int at = vertices - 1; at >= 0; at--) /* moves each start from its end to its beginning */
+    for (int at = positions - 1; at >= 0; at--) /* moves each start from its end to its beginning */
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
             system->left[--system->left_start[system->row[i]]] = (RowBlock){at, i};
     return 1;
 }
 
-/* Return the index of the block of two vertices. */
-static int block_find(const System *system, int a, int b)
+/* Return the index of the block of a column in a row, -1 if there is none. */
+static int block_in_column(const System *system, int column, int row)
 {
-    int column = system->position_of[a], row = system->position_of[b];
-    if (column > row) {
-        int swap = column;
-        column = row;
-        row = swap;
-    }
     for (int i = system->column_start[column]; i < system->column_start[column + 1]; i++)
         if (system->row[i] == row)
             return i;
     return -1;
+}
+
+/* Return the index of the block of two vertices. */
+static int block_find(const System *system, int a, int b)
+{
+    const int at_a = system->position_of[a], at_b = system->position_of[b];
+    return at_a < at_b ? block_in_column(system, at_a, at_b) : block_in_column(system, at_b, at_a);
+}
+
+/* Whether the block of a follower and its leader is not zero: their groups touch, or a column to
+ * the left acts on both. */
+static int is_linked(const System *system, const Lists *edges, int at, const Follower *follower)
+{
+    const int vertex = system->vertex_at[at];
+    for (int e = edges->start[vertex]; e < edges->start[vertex + 1]; e++)
+        if (edges->items[e] < system->node_count &&
+            system->position_of[edges->items[e]] == follower->leader)
+            return 1;
+    for (int l = system->left_start[at]; l < system->left_start[at + 1]; l++)
+        if (block_in_column(system, system->left[l].column, follower->leader) >= 0)
+            return 1;
+    return 0;
+}
+
+/* Describe how nodes follow others. */
+static void followers_locate(System *system, const Lists *edges, int positions)
+{
+    for (int at = 0; at < positions; at++) {
+        Follower *follower = &system->followers[at];
+        if (follower->coupling < 0)
+            continue;
+        Coupling *joint = &system->couplings[follower->coupling];
+        const int node = system->vertex_at[at], other = other_end(joint, node);
+        joint->follower = at;
+        follower->side = node != joint->first;
+        follower->leader = other == WORLD_NODE ? -1 : system->position_of[other];
+        follower->block = follower->leader < 0 ? -1 : block_in_column(system, at, follower->leader);
+        follower->is_linked = follower->leader >= 0 && is_linked(system, edges, at, follower);
+    }
 }
 
 static int structure_reserve(System *system, int vertices)
@@ -471,6 +527,7 @@ static int structure_reserve(System *system, int vertices)
         {&system->vertex_at, sizeof(int)},      {&system->position_of, sizeof(int)},
         {&system->column_start, sizeof(int)},   {&system->island_of, sizeof(int)},
         {&system->left_start, sizeof(int)},     {&system->is_changed, sizeof(char)},
+        {&system->followers, sizeof(Follower)},
         {&system->coupling_order, sizeof(int)}, {&system->islands, sizeof(Island)},
         {&system->pivot, 36 * sizeof(dReal)},   {&system->x, 6 * sizeof(dReal)},
         {&system->dv, 6 * sizeof(dReal)},       {&system->dv_before, 6 * sizeof(dReal)},
@@ -500,25 +557,35 @@ static void islands_measure(System *system)
     }
 }
 
-/* List the couplings of each island in the order of elimination, and find their blocks. */
+/* Find the blocks of a coupling. */
+static void blocks_locate(const System *system, int c)
+{
+    Coupling *coupling = &system->couplings[c];
+    const int vertex = system->node_count + c;
+    coupling->block_first = block_find(system, vertex, coupling->first);
+    if (coupling->second != WORLD_NODE)
+        coupling->block_second = block_find(system, vertex, coupling->second);
+    for (int k = 0; coupling->gear && k < coupling->gear->count; k++)
+        coupling->gear->blocks[k] = block_find(system, vertex, coupling->gear->nodes[k]);
+}
+
+/* List the couplings of each island in the order of elimination. */
 static void couplings_locate(System *system)
 {
     int count = 0;
     for (int i = 0; i < system->island_count; i++) {
         Island *island = &system->islands[i];
         island->couplings = count;
+        island->is_watched = 0;
         for (int at = island->first; at < island->end; at++) {
-            int c = system->vertex_at[at] - system->node_count;
-            if (c < 0)
+            const int vertex = system->vertex_at[at], c = system->followers[at].coupling;
+            if (vertex >= system->node_count)
+                blocks_locate(system, vertex - system->node_count);
+            else if (c >= 0)
+                island->is_watched |= system->couplings[c].is_watched;
+            else
                 continue;
-            Coupling *coupling = &system->couplings[c];
-            int vertex = system->vertex_at[at];
-            coupling->block_first = block_find(system, vertex, coupling->first);
-            if (coupling->second != WORLD_NODE)
-                coupling->block_second = block_find(system, vertex, coupling->second);
-            for (int k = 0; coupling->gear && k < coupling->gear->count; k++)
-                coupling->gear->blocks[k] = block_find(system, vertex, coupling->gear->nodes[k]);
-            system->coupling_order[count++] = c;
+            system->coupling_order[count++] = c >= 0 ? c : vertex - system->node_count;
         }
         island->couplings_end = count;
     }
@@ -540,15 +607,21 @@ static int structure_build(World *world)
     int *rest = edges.items + edge_count + 1;
     islands_number(system, rest);
     edges_list(system, &edges, vertices);
-    int done = islands_order(world, &edges, rest) &&
-               columns_build(system, &edges, vertices, rest) && rows_build(system, vertices);
+    int done = islands_order(world, &edges, rest);
+    const int islands = system->island_count;
+    const int positions = islands ? system->islands[islands - 1].end : 0;
+    done = done && columns_build(system, &edges, positions, rest) && rows_build(system, positions);
+    if (done)
+        followers_locate(system, &edges, positions);
     free(ints);
     if (!done)
         return 0;
     islands_measure(system);
     couplings_locate(system);
-    int blocks = system->column_start[vertices];
-    return hrp_array_reserve(&system->block, &system->block_capacity, blocks, 36 * sizeof(dReal));
+    const int blocks = system->column_start[positions];
+    return hrp_array_reserve(&system->block, &system->block_capacity, blocks, 36 * sizeof(dReal)) &&
+           hrp_array_reserve(&system->block_gain, &system->block_gain_capacity, blocks,
+                             6 * sizeof(dReal));
 }
 
 /* Sort the contacts by island, and find their blocks. Returns 0 when memory is short. */

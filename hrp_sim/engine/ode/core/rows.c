@@ -71,12 +71,11 @@ static int rows_of(const Attachment *attachment)
     return rows[attachment->kind];
 }
 
-static void coupling_init(Coupling *coupling, const Attachment *attachment, int is_tree)
+static void coupling_init(Coupling *coupling, const Attachment *attachment)
 {
     *coupling = (Coupling){.first = node_of(attachment->first),
                            .second = node_of(attachment->second),
-                           .rows = rows_of(attachment),
-                           .is_tree = is_tree};
+                           .rows = rows_of(attachment)};
 }
 
 int hrp_system_list(World *world, System *system)
@@ -103,16 +102,18 @@ int hrp_system_list(World *world, System *system)
         }
     for (int i = 0; i < world->count; i++) {
         const Body *body = world->bodies[i];
-        for (int j = 0; j < body->joints; j++)
-            coupling_init(&system->couplings[system->coupling_count++], &body->joint[j].attachment,
-                          1);
+        for (int j = 0; j < body->joints; j++) {
+            Coupling *coupling = &system->couplings[system->coupling_count++];
+            coupling_init(coupling, &body->joint[j].attachment);
+            coupling->is_tree = 1;
+            coupling->is_watched = body->joint[j].watched;
+        }
         for (int k = 0; k < body->loops; k++)
-            coupling_init(&system->couplings[system->coupling_count++], &body->loop[k].attachment,
-                          0);
+            coupling_init(&system->couplings[system->coupling_count++], &body->loop[k].attachment);
     }
     for (int i = 0; i < world->body_joint_count; i++)
         coupling_init(&system->couplings[system->coupling_count++],
-                      &world->body_joints[i].loop.attachment, 0);
+                      &world->body_joints[i].loop.attachment);
     system->pair_count = -1;
     system->is_stale = 0;
     return 1;
@@ -136,6 +137,8 @@ static void nodes_update(World *world, System *system)
                 node->I_W[3 * i + k] = RI[3 * i] * R[4 * k] + RI[3 * i + 1] * R[4 * k + 1] +
                                        RI[3 * i + 2] * R[4 * k + 2];
         for (int i = 0; i < 3; i++) {
+            node->velocity[i] = node->v[i];
+            node->velocity[3 + i] = node->w[i];
             node->impulse[i] = h * (node->force[i] + node->mass * gravity[i]);
             node->impulse[3 + i] = h * node->torque[i];
         }
@@ -161,7 +164,7 @@ dReal hrp_velocity_along(const System *system, int node, const dReal J[6])
 {
     if (node == WORLD_NODE)
         return 0.0;
-    return dot3(J, system->nodes[node].v) + dot3(J + 3, system->nodes[node].w);
+    return dot6(J, system->nodes[node].velocity);
 }
 
 void hrp_point_row(dReal *J_first, dReal *J_second, const dReal along[3], const dReal arm[3],
@@ -197,20 +200,28 @@ static void ball_rows(Coupling *coupling, const Attachment *attachment, PoseOf a
     }
 }
 
-/* Three rows, from the given one on, that keep the relative orientation. The correction is twice
- * the vector part of the quaternion of the error: its angle, if that is small. */
+/* Return the rotation that would restore the relative orientation of two nodes: twice the vector
+ * part of the quaternion of the error, in W; its angle, if that is small. */
+static void orientation_error(const Attachment *attachment, PoseOf a, PoseOf b, dReal rotation[3])
+{
+    dQuaternion from_a, error;
+    dQMultiply1(from_a, a.quaternion, b.quaternion);
+    dQMultiply2(error, from_a, attachment->relative);
+    rotate4(rotation, a.R, error + 1);
+    for (int i = 0; i < 3; i++)
+        rotation[i] *= error[0] < 0.0 ? -2.0 : 2.0;
+}
+
+/* Three rows, from the given one on, that keep the relative orientation. */
 static void orientation_rows(Coupling *coupling, int row, const Attachment *attachment, PoseOf a,
                              PoseOf b, dReal k)
 {
-    dQuaternion from_a, error;
-    dReal in_W[3];
-    dQMultiply1(from_a, a.quaternion, b.quaternion);
-    dQMultiply2(error, from_a, attachment->relative);
-    rotate4(in_W, a.R, error + 1);
+    dReal rotation[3];
+    orientation_error(attachment, a, b, rotation);
     for (int i = 0; i < 3; i++) {
         hrp_turn_row(coupling->J_first + 6 * (row + i), coupling->J_second + 6 * (row + i),
                      AXES[i]);
-        coupling->target[row + i] = (error[0] < 0.0 ? -2.0 : 2.0) * k * in_W[i];
+        coupling->target[row + i] = k * rotation[i];
     }
 }
 
@@ -226,30 +237,6 @@ static void parallel_rows(Coupling *coupling, int row, const Attachment *attachm
         hrp_turn_row(coupling->J_first + 6 * (row + i), coupling->J_second + 6 * (row + i),
                      across[i]);
         coupling->target[row + i] = k * dot3(tilt, across[i]);
-    }
-}
-
-/* Set rows across the axis of a slider. ODE lets both groups move with the mean of their
- * rotations, so that the arms are half the distance of their centres of mass. */
-static void slider_rows(Coupling *coupling, const Attachment *attachment, const dReal across[2][4],
-                        PoseOf a, PoseOf b, dReal k)
-{
-    dReal apart[3], error[3], offset[3];
-    rotate4(offset, b.R, attachment->offset);
-    for (int i = 0; i < 3; i++) {
-        apart[i] = coupling->second == WORLD_NODE ? 0.0 : 0.5 * (b.p[i] - a.p[i]);
-        error[i] = b.p[i] - a.p[i] + offset[i];
-    }
-    for (int r = 0; r < 2; r++) {
-        dReal *J_first = coupling->J_first + 6 * (3 + r);
-        dReal *J_second = coupling->J_second + 6 * (3 + r);
-        for (int i = 0; i < 3; i++) {
-            J_first[i] = across[r][i];
-            J_second[i] = -across[r][i];
-        }
-        cross3(J_first + 3, apart, across[r]);
-        memcpy(J_second + 3, J_first + 3, 3 * sizeof(dReal));
-        coupling->target[3 + r] = k * dot3(across[r], error);
     }
 }
 
@@ -297,23 +284,106 @@ static void plane_rows(Coupling *coupling, const Attachment *attachment, PoseOf 
     }
 }
 
-/* Set the row along the axis of a hinge or a slider. The force of a slider acts half-way between
- * both centres of mass, so that it turns neither. */
-static void axis_row(Coupling *coupling, const Attachment *attachment, const dReal axis[3],
-                     PoseOf a, PoseOf b)
+/* Set how a hinge or a fixed joint of a tree lets its first node move; turn: the rotation that it
+ * is to make. axis: NULL if it is fixed. */
+static void arms_follow(Coupling *coupling, const Attachment *attachment, const dReal *axis,
+                        PoseOf a, PoseOf b, const dReal turn[3], dReal shift[3])
 {
-    if (attachment->kind == ATTACH_HINGE) {
-        hrp_turn_row(coupling->axis_first, coupling->axis_second, axis);
-        return;
+    dReal arm_a[3], arm_b[3], swing[3];
+    rotate4(arm_a, a.R, attachment->anchor[0]);
+    rotate4(arm_b, b.R, attachment->anchor[1]);
+    cross3(swing, arm_a, turn);
+    for (int i = 0; i < 3; i++) {
+        coupling->reach[i] = arm_b[i] - arm_a[i];
+        shift[i] = coupling->reach[i] + b.p[i] - a.p[i] + swing[i];
     }
-    dReal apart[3];
+    if (!axis)
+        return;
+    cross3(coupling->motion[0], arm_a, axis);
+    cross3(coupling->motion[1], axis, arm_b);
+    for (int i = 0; i < 3; i++) {
+        coupling->axis_first[3 + i] = coupling->motion[0][3 + i] = axis[i];
+        coupling->axis_second[3 + i] = coupling->motion[1][3 + i] = -axis[i];
+    }
+}
+
+/* Likewise of a slider. ODE lets both groups move with the mean of their rotations, so that the
+ * arms are half the distance of their centres of mass; its force then turns neither. */
+static void slider_follow(Coupling *coupling, const Attachment *attachment, const dReal axis[3],
+                          PoseOf a, PoseOf b, const dReal turn[3], dReal shift[3])
+{
+    dReal apart[3], error[3], offset[3], swing[3];
+    rotate4(offset, b.R, attachment->offset);
     for (int i = 0; i < 3; i++) {
         apart[i] = coupling->second == WORLD_NODE ? 0.0 : 0.5 * (b.p[i] - a.p[i]);
-        coupling->axis_first[i] = axis[i];
-        coupling->axis_second[i] = -axis[i];
+        error[i] = b.p[i] - a.p[i] + offset[i];
+        coupling->reach[i] = -2.0 * apart[i];
     }
+    const dReal along = dot3(axis, error);
+    cross3(swing, turn, apart);
     cross3(coupling->axis_first + 3, apart, axis);
     memcpy(coupling->axis_second + 3, coupling->axis_first + 3, 3 * sizeof(dReal));
+    for (int i = 0; i < 3; i++) {
+        shift[i] = error[i] - along * axis[i] - swing[i];
+        coupling->axis_first[i] = coupling->motion[0][i] = axis[i];
+        coupling->axis_second[i] = coupling->motion[1][i] = -axis[i];
+    }
+}
+
+/* Give the first node of a tree's joint the velocity with which it follows the second one at its
+ * rate along the axis, and takes away the given share of the joint's error. What that changes is an
+ * impulse of inertia. */
+static void velocity_follow(System *system, const Coupling *coupling, const dReal shift[3],
+                            const dReal turn[3], dReal k)
+{
+    Node *node = &system->nodes[coupling->first];
+    const dReal rate = hrp_velocity_along(system, coupling->first, coupling->axis_first) +
+                       hrp_velocity_along(system, coupling->second, coupling->axis_second);
+    dReal follows[6] = {0.0}, change[6], turned[3];
+    if (coupling->second != WORLD_NODE) {
+        const dReal *leads = system->nodes[coupling->second].velocity;
+        cross3(follows, leads + 3, coupling->reach);
+        for (int i = 0; i < 3; i++) {
+            follows[i] += leads[i];
+            follows[3 + i] = leads[3 + i];
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        follows[i] += rate * coupling->motion[0][i] + k * shift[i];
+        follows[3 + i] += rate * coupling->motion[0][3 + i] + k * turn[i];
+    }
+    for (int i = 0; i < 6; i++) {
+        change[i] = follows[i] - node->velocity[i];
+        node->velocity[i] = follows[i];
+    }
+    rotate3(turned, node->I_W, change + 3);
+    for (int i = 0; i < 3; i++) {
+        node->impulse[i] -= node->mass * change[i];
+        node->impulse[3 + i] -= turned[i];
+    }
+}
+
+/* Set a joint of a tree, after those of the nodes that carry it. Its errors are those of ODE's
+ * joints. */
+static void tree_joint_fill(System *system, Coupling *coupling, const Attachment *attachment,
+                            dReal h)
+{
+    const PoseOf a = pose_of(system, coupling->first), b = pose_of(system, coupling->second);
+    dReal axis[3], other[3], turn[3], shift[3];
+    if (attachment->kind != ATTACH_FIXED)
+        rotate4(axis, a.R, attachment->axis[0]);
+    if (attachment->kind == ATTACH_HINGE) {
+        rotate4(other, b.R, attachment->axis[1]);
+        cross3(turn, axis, other);
+        arms_follow(coupling, attachment, axis, a, b, turn, shift);
+    } else {
+        orientation_error(attachment, a, b, turn);
+        if (attachment->kind == ATTACH_FIXED)
+            arms_follow(coupling, attachment, NULL, a, b, turn, shift);
+        else
+            slider_follow(coupling, attachment, axis, a, b, turn, shift);
+    }
+    velocity_follow(system, coupling, shift, turn, system->erp / h);
 }
 
 /* Set the rows of a coupling without bounds; the formulas are those of ODE's joints. */
@@ -335,10 +405,6 @@ static void coupling_fill(const System *system, Coupling *coupling, const Attach
         ball_rows(coupling, attachment, a, b, k);
         parallel_rows(coupling, 3, attachment, axis, across, b, k);
         break;
-    case ATTACH_SLIDER:
-        orientation_rows(coupling, 0, attachment, a, b, k);
-        slider_rows(coupling, attachment, across, a, b, k);
-        break;
     case ATTACH_FIXED:
         ball_rows(coupling, attachment, a, b, k);
         orientation_rows(coupling, 3, attachment, a, b, k);
@@ -350,8 +416,6 @@ static void coupling_fill(const System *system, Coupling *coupling, const Attach
     default:
         plane_rows(coupling, attachment, a, b, k);
     }
-    if (attachment->kind == ATTACH_HINGE || attachment->kind == ATTACH_SLIDER)
-        axis_row(coupling, attachment, axis, a, b);
     for (int r = 0; r < coupling->rows; r++) {
         coupling->softness[r] = system->cfm / h;
         coupling->target[r] -=
@@ -429,23 +493,23 @@ static void axis_rows_fill(World *world, const System *system, const Joint *join
 
 void hrp_couplings_fill(World *world, System *system)
 {
-    int number = 0;
+    Coupling *coupling = system->couplings;
     nodes_update(world, system);
-    for (int i = 0; i < world->count; i++) {
-        Body *body = world->bodies[i];
-        for (int j = 0; j < body->joints; j++) {
-            Coupling *coupling = &system->couplings[number++];
-            coupling_fill(system, coupling, &body->joint[j].attachment, world->step);
-            if (body->joint[j].kind != JOINT_FIXED)
-                axis_rows_fill(world, system, &body->joint[j], coupling);
+    for (int i = 0; i < world->count; coupling += world->bodies[i++]->loops)
+        for (int j = 0; j < world->bodies[i]->joints; j++, coupling++) {
+            const Joint *joint = &world->bodies[i]->joint[j];
+            tree_joint_fill(system, coupling, &joint->attachment, world->step);
+            if (joint->kind != JOINT_FIXED)
+                axis_rows_fill(world, system, joint, coupling);
         }
-        for (int k = 0; k < body->loops; k++)
-            coupling_fill(system, &system->couplings[number++], &body->loop[k].attachment,
-                          world->step);
+    coupling = system->couplings;
+    for (int i = 0; i < world->count; i++) {
+        coupling += world->bodies[i]->joints;
+        for (int k = 0; k < world->bodies[i]->loops; k++)
+            coupling_fill(system, coupling++, &world->bodies[i]->loop[k].attachment, world->step);
     }
     for (int i = 0; i < world->body_joint_count; i++)
-        coupling_fill(system, &system->couplings[number++], &world->body_joints[i].loop.attachment,
-                      world->step);
+        coupling_fill(system, coupling++, &world->body_joints[i].loop.attachment, world->step);
 }
 
 Touch *hrp_touch_append(System *system)

@@ -54,7 +54,7 @@ static dReal smooth_curvature(const View *view)
     }
     for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
         const Coupling *coupling = coupling_at(view, i);
-        for (int r = 0; r < coupling->rows; r++) {
+        for (int r = 0; r < coupling->rows && !coupling->is_tree; r++) {
             dReal change = coupling->impulse[r] - coupling->impulse_before[r];
             sum += coupling->softness[r] * change * change;
         }

@@ -6,10 +6,12 @@
  *     M dv = f + sum over rows of J^T p,      J dv + softness p = target,   lower <= p <= upper:
  *
  * the rows and the complementarity problem of dWorldStep, with softness = cfm / h. Rows of joints
- * are unknowns of their own (couplings). Rows with bounds only stiffen the groups they act on while
- * they are free, so that the cost of a contact does not depend on the number of others. The matrix
- * of such a system has a block of 6 x 6 for each group and each coupling, and a tree of groups is
- * factored from the leaves to the root without fill-in.
+ * are couplings. Those of a body's tree are no unknowns: they hold exactly, as one group follows the
+ * other (rows.c, factor.c). Those that close loops, join bodies or are gears are unknowns of their
+ * own. Rows with bounds only stiffen the groups they act on while they are free, so that the cost
+ * of a contact does not depend on the number of others. The matrix of such a system has a block of
+ * 6 x 6 for each group and each such coupling, and a tree of groups is factored from the leaves to
+ * the root without fill-in.
  *
  * Friction has no rows of this kind: the normal impulses of a contact patch bound it (friction.h).
  * materials.c chooses its coefficient, patch.c joins contacts to patches. */
@@ -32,7 +34,8 @@ typedef struct {
     dBodyID group;
     const dReal *p, *R, *quaternion, *v, *w, *force, *torque; /* ODE's own */
     dReal mass, inertia[9];  /* in the group's frame */
-    dReal I_W[9], impulse[6]; /* of all forces that are not rows */
+    dReal velocity[6];       /* before the step, as the joints of trees let it be: see rows.c */
+    dReal I_W[9], impulse[6]; /* of all forces that are not rows, and of what velocity lacks */
 } Node;
 
 /* A row with bounds. A fixed row has the impulse at one of them; a free one that of its equation,
@@ -57,20 +60,44 @@ typedef struct {
     dReal J[3][36];
 } GearNodes;
 
-/* The rows of a joint between two nodes. The last row of the matrices is that of the free rows
- * along the axis, which act in parallel as one. */
+/* What holds two nodes together. */
 typedef struct {
     int first, second; /* second may be WORLD_NODE */
-    int rows;          /* without bounds */
-    int axis_rows;     /* with bounds (possibly infinite), along the axis */
-    int is_tree;       /* whether it belongs to the tree of its body; others close loops */
-    dReal J_first[36], J_second[36];
-    dReal target[6], softness[6], impulse[6], impulse_before[6];
-    dReal axis_first[6], axis_second[6];
+    int is_tree;       /* whether it is a joint of the tree of its body */
+    int is_watched;    /* whether a force sensor measures its wrench */
+    dReal impulse[6];  /* of its rows; of a tree's joint on the first node, without its axis */
+
+    /* Of a tree's joint. The first node moves as if fixed to the second one, at reach from its
+     * centre of mass, and along the axis. */
+    dReal reach[3];
+    dReal motion[2][6]; /* of each node at unit rate, while the other one rests; zero if fixed */
+    dReal axis_first[6], axis_second[6]; /* the row along the axis */
+    int axis_rows;      /* with bounds (possibly infinite), along the axis */
     BoundedRow axis[MAX_AXIS_ROWS];
+    int follower;       /* position of the node that follows the other one in the factor */
+    dReal stiffness;    /* of the free rows, in the matrix */
+    dReal pull;         /* along the axis, of the right-hand side */
+    dReal solved_rate, solved_impulse; /* along the axis, of the last system; of the free rows */
+    dReal axis_rate, axis_impulse;     /* likewise of the current solution */
+
+    /* Of the others. */
+    int rows;
+    dReal J_first[36], J_second[36];
+    dReal target[6], softness[6], impulse_before[6];
     int block_first, block_second; /* indices of its blocks in the matrix */
     GearNodes *gear;   /* NULL if it is none */
 } Coupling;
+
+/* How the node at a position of the factor follows another one, see factor.c. */
+typedef struct {
+    int coupling;  /* joint of the tree; -1: it follows none */
+    int side;      /* which of the joint's nodes it is: 0, the first, or 1 */
+    int leader;    /* position of the other one; -1: the world */
+    int block;     /* index of the block of both */
+    int is_linked; /* whether that is not zero: contacts connect them, too */
+    dReal gain[6]; /* articulated inertia times motion */
+    dReal inverse; /* of the inertia along the axis; 0 if fixed */
+} Follower;
 
 /* Whether a contact that presses hard was examined, see overlap.h. */
 enum { UNEXAMINED, SUSPECT, PROBED, EXAMINED };
@@ -159,6 +186,7 @@ typedef struct {
     int first, end; /* positions */
     int touches, touches_end, couplings, couplings_end; /* ranges of touch_order, coupling_order */
     int excess; /* by what factor its matrix is larger than those that get all iterations */
+    int is_watched; /* whether a force sensor measures the wrench of a joint */
 } Island;
 
 struct System {
@@ -178,7 +206,8 @@ struct System {
     int is_stale; /* whether bodies were added or removed since nodes were listed */
     dReal cfm, erp, max_correcting_velocity, surface_layer;
 
-    /* The structure of the matrix; vertices are nodes and, after them, couplings. */
+    /* The structure of the matrix; vertices are nodes and, after them, couplings. Joints of trees
+     * have no position. */
     int (*pairs)[2]; /* of nodes in contact, for which the structure was made */
     int pair_count, pair_capacity;
     int vertex_capacity, block_capacity, row_capacity;
@@ -188,6 +217,7 @@ struct System {
     RowBlock *left;
     int left_capacity;
     char *is_changed; /* columns of the factor that the assembled matrix changes, by position */
+    Follower *followers; /* by position */
     int *touch_order, *coupling_order;      /* by island */
     int touch_order_capacity;
     Island *islands;
@@ -199,6 +229,8 @@ struct System {
 
     /* Numbers, by position. */
     dReal *pivot, *block, *x;
+    dReal *block_gain; /* of each block of a follower: its transpose times motion, 6 numbers */
+    int block_gain_capacity;
     dReal *dv, *dv_before; /* by node */
 };
 typedef struct System System;
