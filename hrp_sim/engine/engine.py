@@ -84,6 +84,8 @@ class PhysicsSettings:
         max_contacts: Maximum number of contacts of a pair of links, of each direction.
         joint_limits: Whether position limits of joints are enforced.
         self_collision: Whether links of one body collide, as far as the model allows it.
+        sleeping: Whether islands of bodies at rest are left out of steps until something acts on
+            them; of no effect with QUICK.
         convex_meshes: Whether cones and meshes of moving links collide as their convex hulls.
             "auto": those that are convex, as the hull or primitive that they are. "parts": also
             concave ones, as convex parts.
@@ -105,6 +107,7 @@ class PhysicsSettings:
     max_contacts: int = 4
     joint_limits: bool = True
     self_collision: bool = True
+    sleeping: bool = False
     convex_meshes: ConvexMeshes = "auto"
     seed: int = 0
 

@@ -63,6 +63,7 @@ _INTEGERS = ("iterations", "max_contacts", "seed")
 _SWITCHES = (
     "joint_limits",
     "self_collision",
+    "sleeping",
     "limit_correcting_velocity",
 )
 

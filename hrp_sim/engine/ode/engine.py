@@ -34,12 +34,23 @@ from .faults import (
     warn_of_failed_contacts,
     warn_of_messages,
 )
-from .saved_state import EngineBody, body_arrays, check_joint, restored_joints, save_joints
+from .saved_state import (
+    BOUNDED_HABITS,
+    HABIT_END,
+    EngineBody,
+    body_arrays,
+    check_joint,
+    check_sleep,
+    empty_sleep,
+    restore_sleep,
+    restored_joints,
+    save_joints,
+    save_sleep,
+)
 
 _MAX_RAY_LENGTH = 1e6  # [m]
 _NO_BODY = _ALL_LINKS = -1
 _HABITS = _core.MEMORY_NUMBERS  # of each contact
-_BOUNDED_HABITS, _HABIT_END = 3, 128  # the first of them are less
 _SOLVERS = {
     Solver.WORLD: _core.SOLVER_WORLD,
     Solver.QUICK: _core.SOLVER_QUICK,
@@ -252,8 +263,8 @@ class OdeEngine:
 
         ``time_ns`` and ``random`` (), ``habits`` (what each contact leaves to the next step, shape
         (contacts, 8); see ContactMemory), ``bodies`` (their names, in order), ``settings``
-        ("name=value" each), ``body_joints_...``, and the arrays of each ``EngineBody``, as
-        "BODY/...".
+        ("name=value" each), ``body_joints_...``, the arrays of each ``EngineBody``, as
+        "BODY/...", and with the setting ``sleeping`` those of ``empty_sleep``.
         """
         memory = np.frombuffer(self._world.contact_memory, np.int32)
         arrays: dict[str, AnyArray] = {
@@ -267,6 +278,8 @@ class OdeEngine:
         for name, entry in self._entries.items():
             saved = entry.save(self._world)
             arrays |= {f"{name}/{key}": array for key, array in saved.items()}
+        if self._settings.sleeping:
+            arrays |= save_sleep(self._world, list(self._entries.values()))
         return arrays
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
@@ -286,25 +299,33 @@ class OdeEngine:
         joints = restored_joints(arrays, self._simulated)
         for joint in joints:
             self._check_joint(joint)
-        habits_like = {"habits": np.zeros((contacts, _HABITS), np.int32)}
-        check_arrays(arrays, self.save() | save_joints(joints) | habits_like)
+        expected = self.save() | save_joints(joints)
+        expected["habits"] = np.zeros((contacts, _HABITS), np.int32)
+        if self._settings.sleeping:
+            sleeping = len(np.atleast_1d(arrays.get("sleep_contacts", ())))
+            expected |= empty_sleep(len(order), sleeping)
+            contacts += sleeping
+        check_arrays(arrays, expected)
         time_ns, random, habits = int(arrays["time_ns"]), int(arrays["random"]), arrays["habits"]
         bounded = {
             "time_ns": (arrays["time_ns"], 2**62),
             "random": (arrays["random"], 2**32),
-            "habits": (habits[:, :_BOUNDED_HABITS], _HABIT_END),
+            "habits": (habits[:, :BOUNDED_HABITS], HABIT_END),
         }
         for name, (values, end) in bounded.items():
             if np.any(values < 0) or np.any(values >= end):
                 raise PhysicsError(f"'{name}' of the snapshot is out of range")
         if contacts > _core.MAX_CONTACTS:
             raise PhysicsError(
-                f"'habits' of the snapshot has {contacts} contacts, more than the "
-                f"{_core.MAX_CONTACTS} that can be simulated"
+                f"the snapshot has {contacts} contacts, more than the {_core.MAX_CONTACTS} that "
+                "can be simulated"
             )
         parts = {name: body_arrays(arrays, name) for name in order}
         for name, entry in self._entries.items():
             entry.check(parts[name])
+        if self._settings.sleeping:
+            ordered = {name: self._entries[name] for name in order}
+            check_sleep(arrays, ordered, joints, self._world.steps_to_sleep)
         self._has_points = False
         if self._world.broken or order != list(self._entries):
             self._rebuild(order)
@@ -317,6 +338,8 @@ class OdeEngine:
             self.add_joint(joint)
         self._world.random = random
         self._world.contact_memory = habits.tobytes()
+        if self._settings.sleeping:
+            restore_sleep(self._world, list(self._entries.values()), arrays)
         self._time_ns = time_ns
 
     def reset(self) -> None:
@@ -494,6 +517,7 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
         max_contacts=settings.max_contacts,
         joint_limits=settings.joint_limits,
         self_collision=settings.self_collision,
+        sleeping=settings.sleeping,
         seed=settings.seed,
     )
     materials = settings.materials

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import pi
@@ -15,16 +15,18 @@ from hrp_model import Pose
 from hrp_model.body import ExtraJointType
 from hrp_model.rigid import Array, is_rotation, skew, unit_vector
 
-from ..articulation.articulation import Articulation, IntArray
+from ..articulation.articulation import STATIC, Articulation, IntArray
 from ..engine import AnyArray, PhysicsError
 from ..snapshot import check_arrays
 from ..state import BodyJoint, SimulatedBody
+from ._core import MEMORY_NUMBERS, REST_NUMBERS
 
 # The other arrays of a body's motion follow from the groups.
 _MOTION = ("a", "alpha", "force", "torque", "effort", "track_position")
 _BOUNDS = {"group_p": 1e6, "group_v": 1e5, "group_w": 1e5, "joint_q": 1e9, "joint_turns": 1e8}
 _TOLERANCE = 1e-6  # of rotations
 _ACTIVE_END = 4**4  # two bits for each of at most four rows
+BOUNDED_HABITS, HABIT_END = 3, 128  # the first habits of a contact are less
 
 
 @dataclass(eq=False)
@@ -168,6 +170,111 @@ class EngineBody:
             **{f"drive_{f.name}": getattr(drive, f.name) for f in fields(drive)},
             **{f"wrench_{f.name}": getattr(wrench, f.name) for f in fields(wrench)},
         }
+
+
+class SleepingBodies(Protocol):
+    """A world of which it can be read and written which bodies sleep."""
+
+    @property
+    def steps_to_sleep(self) -> int:
+        """For how many steps an island must be at rest to fall asleep."""
+
+    @property
+    def sleeping_contacts(self) -> int:
+        """Number of contacts of bodies that sleep."""
+
+    def read_sleep(self, bodies: IntArray, contacts: IntArray, values: Array, /) -> None:
+        """Write which bodies sleep, and their contacts, into arrays."""
+
+    def write_sleep(self, bodies: IntArray, contacts: IntArray, values: Array, /) -> None:
+        """Let bodies sleep, with their contacts."""
+
+
+def empty_sleep(bodies: int, contacts: int) -> dict[str, AnyArray]:
+    """Return arrays of the right shapes and types, for ``save_sleep``.
+
+    ``sleep_bodies``: for how many steps each has been at rest, the number of the first body of the
+    island with which it sleeps, from 1 on, or 0, and digests of its drive and external wrench.
+    ``sleep_contacts``: body and link of both sides, and what the contact leaves to the next step.
+    ``sleep_values``: its point, normal, force and depth.
+    """
+    return {
+        "sleep_bodies": np.zeros((bodies, REST_NUMBERS), np.int32),
+        "sleep_contacts": np.zeros((contacts, 4 + MEMORY_NUMBERS), np.int32),
+        "sleep_values": np.zeros((contacts, 10)),
+    }
+
+
+def save_sleep(world: SleepingBodies, entries: Sequence[EngineBody]) -> dict[str, AnyArray]:
+    """Return which bodies sleep, and their contacts."""
+    arrays = empty_sleep(len(entries), world.sleeping_contacts)
+    world.read_sleep(*arrays.values())
+    sides = arrays["sleep_contacts"][:, [0, 2]]
+    arrays["sleep_contacts"][:, [0, 2]] = np.searchsorted([e.number for e in entries], sides)
+    return arrays
+
+
+def restore_sleep(
+    world: SleepingBodies, entries: Sequence[EngineBody], arrays: Mapping[str, AnyArray]
+) -> None:
+    """Let the bodies sleep that did; the arrays have been checked."""
+    contacts = arrays["sleep_contacts"].copy()
+    contacts[:, [0, 2]] = np.array([e.number for e in entries], np.int32)[contacts[:, [0, 2]]]
+    bodies, values = (np.ascontiguousarray(arrays[f"sleep_{x}"]) for x in ("bodies", "values"))
+    world.write_sleep(bodies, contacts, values)
+
+
+def check_sleep(
+    arrays: Mapping[str, AnyArray],
+    entries: Mapping[str, EngineBody],
+    joints: Sequence[BodyJoint],
+    steps_to_sleep: int,
+) -> None:
+    """Check arrays of ``save_sleep`` whose shapes and types have been checked.
+
+    Args:
+        arrays: Of an engine.
+        entries: The bodies by name, in the order of the snapshot.
+        joints: Between bodies.
+        steps_to_sleep: The largest number of steps at rest.
+
+    Raises:
+        PhysicsError: A number is out of range, or what sleeps is connected to what does not.
+    """
+    steps, islands = arrays["sleep_bodies"][:, :2].T
+    contacts, names = arrays["sleep_contacts"], list(entries)
+    habits, sides = contacts[:, 4 : 4 + BOUNDED_HABITS], contacts[:, [0, 2]]
+    bounded = {"bodies": [(steps, steps_to_sleep + 1), (islands, len(names) + 1)]}
+    bounded["contacts"] = [(sides, len(names)), (habits, HABIT_END)]
+    for name, ranges in bounded.items():
+        if any(np.any((values < 0) | (values >= end)) for values, end in ranges):
+            raise PhysicsError(f"'sleep_{name}' of the snapshot is out of range")
+    asleep = islands > 0
+    if np.any(islands[islands[asleep] - 1] != islands[asleep]):
+        raise PhysicsError("'sleep_bodies' of the snapshot has an island without its first body")
+    for name in np.array(names)[asleep].tolist():
+        if any(np.any(arrays[f"{name}/{x}"]) for x in ("group_v", "group_w", "joint_dq")):
+            raise PhysicsError(f"'sleep_bodies' of the snapshot: '{name}' sleeps, but moves")
+    island = dict(zip(names, islands.tolist(), strict=True))
+
+    def islands_of(ends: Iterable[tuple[str, int]]) -> set[int]:
+        """Return the islands of the links that can move; 0 if they are awake."""
+        groups = ((name, entries[name].initial.links.group, link) for name, link in ends)
+        return {island[name] for name, group, link in groups if group[link] != STATIC}
+
+    for a, link_a, b, link_b in contacts[:, :4].tolist():
+        ends = ((names[a], link_a), (names[b], link_b))
+        if any(not 0 <= link < len(entries[x].initial.links.group) for x, link in ends):
+            raise PhysicsError("'sleep_contacts' of the snapshot has an unknown link")
+        if len(touching := islands_of(ends)) != 1 or 0 in touching:
+            raise PhysicsError(
+                f"'sleep_contacts' of the snapshot: '{names[a]}' and '{names[b]}' do not sleep"
+            )
+    for joint in joints:
+        if len(islands_of(zip(joint.bodies, joint.links, strict=True))) > 1:
+            raise PhysicsError(
+                f"'sleep_bodies' of the snapshot: joint '{joint.name}' is of two islands"
+            )
 
 
 def body_arrays(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:

@@ -129,6 +129,7 @@ physics:
   max_contacts: 8
   joint_limits: false
   self_collision: off
+  sleeping: yes
   convex_meshes: true
   seed: 42
 bodies: []
@@ -148,6 +149,7 @@ bodies: []
         max_contacts=8,
         joint_limits=False,
         self_collision=False,
+        sleeping=True,
         convex_meshes=True,
         seed=42,
     )

@@ -4,6 +4,8 @@
 
 #include "shapes.h"
 
+#include <stdint.h>
+
 /* Arrays of a BodyMotion, a JointDrive and an ExternalWrench (hrp_sim/engine/state.py), which are
  * read and written in place as long as the body lives. */
 typedef enum {
@@ -126,6 +128,12 @@ struct Body {
     dReal room;           /* twice what each link may still move until all pairs are checked */
     int bounds_changed;   /* whether bounds in the frames of groups are new */
     int conveys;          /* whether the surface of a link moves in this call, as a conveyor's */
+    int asleep, rest;     /* rest: steps for which it has been at rest, see sleep.h */
+    Body *island;         /* the first body of its island, up to date while it sleeps */
+    int stays_awake;      /* whether one of its island does, likewise */
+    int is_touched;       /* while it sleeps, by a body that is awake */
+    int is_driven;        /* whether it is to move at a speed */
+    uint64_t inputs, surfaces; /* digests: of drives and external wrench, and of surface speeds */
     double *live[LIVE_FIELDS]; /* numpy's, see LiveField */
 };
 

@@ -9,6 +9,7 @@
 #include "materials.h"
 #include "records.h"
 #include "shape_contacts.h"
+#include "sleep.h"
 #include "sweep.h"
 
 #include <math.h>
@@ -235,7 +236,7 @@ static void contact_create(const Pair *pair, const ContactPoint *point)
         hrp_touch_create(world, &contact, a, b, point->cluster, cap_radius(point));
     else
         joint = contact_joint_create(world, &contact, a, b);
-    if (world->record_contacts)
+    if (world->record_contacts || hrp_may_sleep(world, pair->bodies, pair->links))
         contact_record(pair, &point->at, joint);
 }
 
@@ -293,12 +294,19 @@ static void links_collide(const Pair *pair)
     if (!hrp_materials_collide(world, pair->links[0]->shapes->material,
                                pair->links[1]->shapes->material))
         return;
+    const int wakes = hrp_touch_wakes(pair->bodies, pair->links);
+    if (world->is_touched && !wakes)
+        return; /* the step is to be repeated */
     double start = hrp_pair_costs_start(world);
     world->collide_failed = 0;
     links_find(pair);
     if (world->collide_failed)
         hrp_failed_pairs_append(world, pair->bodies[0], pair->links[0]->link, pair->bodies[1],
                                 pair->links[1]->link);
+    if (wakes && contacts.count)
+        hrp_touch_note(world, pair->bodies);
+    if (wakes)
+        return;
     hrp_contact_set_reduce(&contacts, world->max_contacts);
     hrp_pair_costs_append(world, pair->bodies[0], pair->links[0]->link, pair->bodies[1],
                           pair->links[1]->link, start);
@@ -360,23 +368,29 @@ static void body_collide(World *world, Body *body)
 
 static void bodies_collide(World *world, const Body *a, const Body *b)
 {
-    sets_collide(world, a, &a->moving, b, &b->moving);
-    sets_collide(world, a, &a->moving, b, &b->fixed);
-    sets_collide(world, a, &a->fixed, b, &b->moving);
+    if (!a->asleep || !b->asleep)
+        sets_collide(world, a, &a->moving, b, &b->moving);
+    if (!a->asleep)
+        sets_collide(world, a, &a->moving, b, &b->fixed);
+    if (!b->asleep)
+        sets_collide(world, a, &a->fixed, b, &b->moving);
 }
 
 void hrp_contacts_create(World *world)
 {
     world->touch_count = 0;
-    world->contacts = 0;
+    world->contacts = world->sleeper_count;
     hrp_records_clear(world);
     hrp_pair_costs_clear(world);
-    for (int i = 0; i < world->count; i++)
-        hrp_bounds_place(world->bodies[i]);
+    if (world->awake_count == 0)
+        return;
+    for (int i = 0; i < world->awake_count; i++)
+        hrp_bounds_place(world->awake[i]);
     int is_swept = hrp_sweep_pairs(world);
     const BodyPair *pair = world->sweep.found, *end = pair + world->sweep.pair_count;
     for (int i = 0; i < world->count; i++) {
-        body_collide(world, world->bodies[i]);
+        if (!world->bodies[i]->asleep)
+            body_collide(world, world->bodies[i]);
         for (; is_swept && pair < end && pair->bodies[0] == i; pair++)
             bodies_collide(world, world->bodies[i], world->bodies[pair->bodies[1]]);
         for (int j = i + 1; !is_swept && j < world->count; j++) /* memory is short */

@@ -144,6 +144,8 @@ static void joints_read(World *world)
     const Coupling *coupling = world->system->couplings;
     for (int i = 0; i < world->count; coupling += world->bodies[i++]->loops)
         for (int j = 0; j < world->bodies[i]->joints; j++, coupling++) {
+            if (world->bodies[i]->asleep)
+                continue;
             Joint *joint = &world->bodies[i]->joint[j];
             joint->now.active = 0;
             for (int k = 0; k < coupling->axis_rows; k++)
@@ -187,12 +189,17 @@ int hrp_system_step(World *world, Fault *fault)
             crowd_describe(world, fault);
         return 0;
     }
-    for (int i = 0; i < system->island_count; i++)
-        if (hrp_is_interrupted(world) || !hrp_island_solve(world, &system->islands[i]))
+    for (int i = 0; i < system->island_count; i++) {
+        const Island *island = &system->islands[i];
+        if (system->nodes[system->vertex_at[island->first]].body->asleep)
+            continue;
+        if (hrp_is_interrupted(world) || !hrp_island_solve(world, island))
             return 0;
+    }
     joints_read(world);
     for (int n = 0; n < system->node_count; n++)
-        node_accelerate(&system->nodes[n], system->dv + 6 * (size_t)n);
+        if (!system->nodes[n].body->asleep)
+            node_accelerate(&system->nodes[n], system->dv + 6 * (size_t)n);
     return 1;
 }
 
@@ -201,6 +208,8 @@ int hrp_system_begin(World *world)
     world->system->touch_count = world->system->friction_count = world->system->is_short = 0;
     world->system->crowded = WORLD_NODE;
     const int is_stale = world->system->is_stale;
+    if (world->awake_count == 0)
+        return 1;
     if (!hrp_system_list(world, world->system))
         return 0;
     if (is_stale)

@@ -1,6 +1,7 @@
 /* Extra joints: within a body they close kinematic loops; others connect links of two bodies. */
 #include "loops.h"
 #include "joints.h"
+#include "sleep.h"
 #include "state.h"
 
 #include <stdlib.h>
@@ -248,6 +249,10 @@ int hrp_body_joints_connect(const World *world, const Body *const bodies[2],
 
 static void body_joint_destroy(World *world, int index)
 {
+    for (int i = 0; i < world->count; i++)
+        for (int side = 0; side < 2; side++)
+            if (world->body_joints[index].body[side] == world->bodies[i]->id)
+                hrp_body_wake(world, world->bodies[i]);
     if (world->body_joints[index].loop.joint)
         dJointDestroy(world->body_joints[index].loop.joint);
     world->body_joint_count--;
@@ -270,7 +275,8 @@ void hrp_body_joint_create(World *world, void *arguments)
     dBodyID groups[2];
     Frame in_groups[2];
     for (int i = 0; i < 2; i++) {
-        const Body *body = to->bodies[i];
+        Body *body = to->bodies[i];
+        hrp_body_wake(world, body);
         const dReal *R = body->link_R + 9 * to->links[i], *p = body->link_p + 3 * to->links[i];
         const Frame *in_link = &to->frames[i];
         groups[i] = group_or_world(body, body->link_group[to->links[i]]);

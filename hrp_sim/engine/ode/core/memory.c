@@ -143,6 +143,20 @@ static int capacity_after(int touch_count)
     return 2 * touch_count + 64;
 }
 
+void hrp_memory_append(World *world, const ContactMemory *contact, dBodyID a, dBodyID b)
+{
+    const int number = world->touch_count;
+    if (number >= world->memory_limit) {
+        if (!memory_reserve(world, capacity_after(number)))
+            return;
+        world->memory_limit = capacity_after(number);
+    }
+    world->memory[number] = *contact;
+    world->memory[number].groups[0] = group_number(a ? a : b);
+    world->memory[number].groups[1] = a ? group_number(b) : 0;
+    world->touch_count++;
+}
+
 /* Return of how many contacts of the last step there is a memory. */
 static int remembered_count(const World *world)
 {

@@ -11,6 +11,9 @@ void hrp_memory_recall(World *world, int number, const dReal p[3], dBodyID a, dB
  * the last step alone, not on earlier ones, so that runs are repeatable. */
 void hrp_memory_begin(World *world);
 
+/* Count what a contact of two groups left among that of the last step. */
+void hrp_memory_append(World *world, const ContactMemory *contact, dBodyID a, dBodyID b);
+
 /* Undo the changes of a failed step. */
 void hrp_memory_restore(World *world);
 

@@ -8,6 +8,7 @@
 #include "object.h"
 #include "rays.h"
 #include "records.h"
+#include "sleep.h"
 #include "state.h"
 #include "step.h"
 #include "sweep.h"
@@ -41,6 +42,7 @@ static int world_close(WorldObject *object)
     hrp_memory_free(world);
     hrp_system_free(world);
     hrp_records_free(world);
+    hrp_sleep_free(world);
     hrp_sweep_free(&world->sweep);
     hrp_rays_free(world);
     hrp_pair_costs_free(world);
@@ -96,17 +98,18 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                             "max_contacts",
                             "joint_limits",
                             "self_collision",
+                            "sleeping",
                             "seed",
                             NULL};
     WorldSettings settings;
     double step, *g = settings.gravity;
-    int solver, max_contacts, joint_limits, self_collision;
+    int solver, max_contacts, joint_limits, self_collision, sleeping;
     unsigned long seed;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$di(ddd)ddidddippk", names, &step, &solver,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$di(ddd)ddidddipppk", names, &step, &solver,
                                      &g[0], &g[1], &g[2], &settings.erp, &settings.cfm,
                                      &settings.iterations, &settings.over_relaxation,
                                      &settings.velocity, &settings.layer, &max_contacts,
-                                     &joint_limits, &self_collision, &seed))
+                                     &joint_limits, &self_collision, &sleeping, &seed))
         return NULL;
     if (!(step > 0.0) || max_contacts < 1 || settings.iterations < 1 || solver < SOLVER_WORLD ||
         solver > SOLVER_QUICK) {
@@ -132,6 +135,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     world->max_contacts = max_contacts;
     world->joint_limits = joint_limits;
     world->self_collision = self_collision;
+    world->steps_to_sleep = sleeping && world->system ? hrp_steps_to_sleep(step) : 0;
     world->seed = world->random = seed;
     return (PyObject *)object;
 }
@@ -179,6 +183,7 @@ static PyObject *object_set_materials(WorldObject *object, PyObject *args)
 /* Reset every body to its initial state; an OdeWork. */
 static void reset_work(World *world, void *Py_UNUSED(arguments))
 {
+    hrp_sleep_reset(world);
     hrp_state_reset(world);
 }
 
@@ -275,7 +280,7 @@ static PyObject *object_read_contacts(WorldObject *object, PyObject *args)
         return PyErr_NoMemory();
     for (; held.count < 2; held.count++)
         if (!hrp_array_hold(objects[held.count], NULL, held.count ? 'd' : 'i',
-                            (held.count ? 10 : 4) * (Py_ssize_t)world->record_count, 1,
+                            (held.count ? 10 : 4) * (Py_ssize_t)hrp_records_count(world), 1,
                             &views[held.count]))
             break;
     const int done = held.count == 2;
@@ -331,6 +336,11 @@ static PyObject *object_close(WorldObject *object, PyObject *Py_UNUSED(none))
     if (!world_close(object))
         return PyErr_Format(PyExc_RuntimeError, "ODE failed; the memory of the world is leaked");
     Py_RETURN_NONE;
+}
+
+static PyObject *get_recorded_contacts(WorldObject *object, void *Py_UNUSED(closure))
+{
+    return PyLong_FromLong(hrp_records_count(&object->world));
 }
 
 static PyObject *get_broken(WorldObject *object, void *Py_UNUSED(closure))
@@ -452,6 +462,10 @@ static PyMethodDef methods[] = {
      "read_state(id, arrays): write its dynamic state into the arrays of a SavedBody."},
     {"write_state", (PyCFunction)hrp_object_write_state, METH_VARARGS,
      "write_state(id, arrays): put a body into the state of a SavedBody."},
+    {"read_sleep", (PyCFunction)hrp_object_read_sleep, METH_VARARGS,
+     "read_sleep(bodies, contacts, values): write which bodies sleep, and their contacts."},
+    {"write_sleep", (PyCFunction)hrp_object_write_sleep, METH_VARARGS,
+     "write_sleep(bodies, contacts, values): let bodies sleep, with their contacts."},
     {"reset", (PyCFunction)object_reset, METH_NOARGS, "Reset every body to its initial state."},
     {"step", (PyCFunction)object_step, METH_O,
      "step(count): advance; return None, or (fault, steps done, body id, index)."},
@@ -475,8 +489,10 @@ static PyMethodDef methods[] = {
 static PyMemberDef members[] = {
     {"message_count", T_LONG, IN_WORLD(message_count), "Number of ODE messages so far."},
     {"contacts", T_LONG, IN_WORLD(contacts), "Number of contacts in the last step."},
-    {"recorded_contacts", T_INT, IN_WORLD(record_count),
-     "Number of contacts that the last step recorded."},
+    {"steps_to_sleep", T_INT, IN_WORLD(steps_to_sleep),
+     "For how many steps an island must be at rest to fall asleep; 0 if none does."},
+    {"sleeping_contacts", T_INT, IN_WORLD(sleeper_count),
+     "Number of contacts of bodies that sleep."},
     {"steps_done", T_LONG, IN_WORLD(steps_done),
      "Number of steps that the last call of step completed."},
     {NULL, 0, 0, 0, NULL},
@@ -485,6 +501,8 @@ static PyMemberDef members[] = {
 static PyGetSetDef properties[] = {
     {"record_contacts", (getter)get_record_contacts, (setter)set_record_contacts,
      "Whether steps record contact points and forces.", NULL},
+    {"recorded_contacts", (getter)get_recorded_contacts, NULL,
+     "Number of contacts that the last step recorded, with those of bodies that sleep.", NULL},
     {"record_pair_costs", (getter)get_record_pair_costs, (setter)set_record_pair_costs,
      "Whether steps record the times of collision detection by pair.", NULL},
     {"random", (getter)get_random, (setter)set_random,
@@ -574,6 +592,7 @@ static const struct {
     {"SOLVER_QUICK", SOLVER_QUICK},
     {"MAX_CONTACTS", MAX_CONTACTS},
     {"MEMORY_NUMBERS", MEMORY_NUMBERS},
+    {"REST_NUMBERS", REST_NUMBERS},
 };
 
 PyMODINIT_FUNC PyInit__core(void)

@@ -2,9 +2,11 @@
  * states. */
 #include "module_bodies.h"
 #include "body.h"
+#include "bounds.h"
 #include "collide.h"
 #include "exact.h"
 #include "loops.h"
+#include "sleep.h"
 #include "state.h"
 
 #include <math.h>
@@ -22,12 +24,16 @@ static Body *body_find(const World *world, long id)
 /* Reserve memory for one more body. */
 static int bodies_grow(World *world)
 {
-    Body **grown = realloc(world->bodies, sizeof(Body *) * (size_t)(world->count + 1));
+    const size_t size = sizeof(Body *) * (size_t)(world->count + 1);
+    Body **grown = realloc(world->bodies, size);
     if (grown)
         world->bodies = grown;
-    else
+    Body **awake = realloc(world->awake, size);
+    if (awake)
+        world->awake = awake;
+    if (!grown || !awake)
         PyErr_NoMemory();
-    return grown != NULL;
+    return grown && awake;
 }
 
 typedef struct {
@@ -47,7 +53,9 @@ static void body_add(World *world, void *arguments)
         addition->added =
             hrp_overlaps_disable(world, body, &addition->overlapping) && !world->interrupt;
     }
-    if (!addition->added)
+    if (addition->added)
+        hrp_disturb_near(world, body);
+    else
         hrp_body_destroy(body);
 }
 
@@ -108,6 +116,7 @@ PyObject *hrp_object_add_body(WorldObject *object, PyObject *args)
             hrp_system_outdate(world);
             addition.body->id = world->next_id++;
             world->bodies[world->count++] = addition.body;
+            hrp_awake_list(world);
             result = addition_result(&addition);
         } else if (!world->interrupt) {
             PyErr_NoMemory();
@@ -127,6 +136,7 @@ PyObject *hrp_object_add_body(WorldObject *object, PyObject *args)
 static void body_remove(World *world, void *body)
 {
     hrp_body_joints_remove(world, body);
+    hrp_disturb(world, body);
     hrp_body_destroy(body);
 }
 
@@ -145,6 +155,7 @@ PyObject *hrp_object_remove_body(WorldObject *object, PyObject *argument)
         if (world->bodies[i] != body)
             world->bodies[kept++] = world->bodies[i];
     world->count = kept;
+    hrp_awake_list(world);
     hrp_body_free(body);
     arrays_drop(object, id);
     Py_RETURN_NONE;
@@ -160,6 +171,7 @@ static void move(World *world, void *arguments)
 {
     const Move *to = arguments;
     hrp_body_joints_remove(world, to->body);
+    hrp_body_wake(world, to->body);
     hrp_body_move(to->body, to->flat);
 }
 
@@ -168,7 +180,10 @@ static void rebase(World *world, void *arguments)
 {
     const Move *to = arguments;
     hrp_body_joints_remove(world, to->body);
+    hrp_disturb(world, to->body);
     hrp_body_rebase(world, to->body, to->flat);
+    hrp_bounds_place(to->body);
+    hrp_disturb_near(world, to->body);
 }
 
 static PyObject *world_place(WorldObject *object, PyObject *args, OdeWork *work)
@@ -259,6 +274,50 @@ PyObject *hrp_object_read_state(WorldObject *object, PyObject *args)
 PyObject *hrp_object_write_state(WorldObject *object, PyObject *args)
 {
     return world_transfer(object, args, 1);
+}
+
+/* Read or write the state of sleep: (bodies, 6), (contacts, 4 + MEMORY_NUMBERS) and (contacts,
+ * 10). */
+static PyObject *sleep_transfer(WorldObject *object, PyObject *args, int writes)
+{
+    World *world = &object->world;
+    PyObject *objects[3], *result = NULL;
+    Py_buffer views[3];
+    Held held = {views, 0};
+    static const int widths[] = {REST_NUMBERS, SLEEPER_NUMBERS, 10};
+    if (!PyArg_ParseTuple(args, "OOO", &objects[0], &objects[1], &objects[2]) ||
+        !hrp_object_ready(object))
+        return NULL;
+    const Py_ssize_t contacts = writes ? PyObject_Length(objects[1]) : world->sleeper_count;
+    if (contacts < 0)
+        return NULL;
+    for (; held.count < 3; held.count++)
+        if (!hrp_array_hold(objects[held.count], NULL, held.count < 2 ? 'i' : 'd',
+                            widths[held.count] * (held.count ? contacts : world->count), !writes,
+                            &views[held.count]))
+            break;
+    if (held.count == 3 && hrp_object_ready(object)) {
+        result = Py_NewRef(Py_None);
+        if (!writes)
+            hrp_sleep_read(world, views[0].buf, views[1].buf, views[2].buf);
+        else if (contacts > MAX_CONTACTS || !hrp_sleep_write(world, views[0].buf, views[1].buf,
+                                                             views[2].buf, (int)contacts)) {
+            Py_CLEAR(result);
+            PyErr_SetString(PyExc_ValueError, "invalid contacts of bodies that sleep");
+        }
+    }
+    hrp_held_release(&held);
+    return result;
+}
+
+PyObject *hrp_object_read_sleep(WorldObject *object, PyObject *args)
+{
+    return sleep_transfer(object, args, 0);
+}
+
+PyObject *hrp_object_write_sleep(WorldObject *object, PyObject *args)
+{
+    return sleep_transfer(object, args, 1);
 }
 
 /* Copy count finite numbers of an array. */

@@ -14,5 +14,7 @@ PyObject *hrp_object_add_joint(WorldObject *object, PyObject *args);
 PyObject *hrp_object_remove_joint(WorldObject *object, PyObject *argument);
 PyObject *hrp_object_read_state(WorldObject *object, PyObject *args);
 PyObject *hrp_object_write_state(WorldObject *object, PyObject *args);
+PyObject *hrp_object_read_sleep(WorldObject *object, PyObject *args);
+PyObject *hrp_object_write_sleep(WorldObject *object, PyObject *args);
 
 #endif

@@ -68,7 +68,7 @@ void hrp_records_free(World *world)
     world->record_count = world->record_capacity = 0;
 }
 
-static void record_write(const ContactRecord *record, int *ids, double *values)
+void hrp_record_write(const ContactRecord *record, int *ids, double *values)
 {
     for (int side = 0; side < 2; side++) {
         ids[2 * side] = (int)record->body[side];
@@ -82,10 +82,18 @@ static void record_write(const ContactRecord *record, int *ids, double *values)
     values[9] = record->depth;
 }
 
+int hrp_records_count(const World *world)
+{
+    return world->record_contacts ? world->record_count + world->sleeper_count : 0;
+}
+
 void hrp_records_write(const World *world, int *ids, double *values)
 {
-    for (int i = 0; i < world->record_count; i++)
-        record_write(&world->records[i], ids + 4 * i, values + 10 * i);
+    for (int i = 0; i < hrp_records_count(world); i++, ids += 4, values += 10)
+        hrp_record_write(i < world->record_count
+                             ? &world->records[i]
+                             : &world->sleepers[i - world->record_count].record,
+                         ids, values);
 }
 
 void hrp_pair_costs_clear(World *world)

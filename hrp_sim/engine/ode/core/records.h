@@ -19,7 +19,12 @@ void hrp_records_request_forces(World *world);
 void hrp_records_read_forces(World *world);
 void hrp_records_free(World *world);
 
-/* Write per contact: body and link of both sides (4), and point, normal, force and depth (10). */
+/* Write body and link of both sides of a contact (4), and point, normal, force and depth (10). */
+void hrp_record_write(const ContactRecord *record, int *ids, double *values);
+
+/* Return of how many contacts hrp_records_write writes: those of steps, and of bodies that
+ * sleep. */
+int hrp_records_count(const World *world);
 void hrp_records_write(const World *world, int *ids, double *values);
 
 /* Discard the times of the last attempt at a step. */

@@ -46,11 +46,12 @@ static int node_of(dBodyID group)
     return group ? (int)(size_t)dBodyGetData(group) - 1 : WORLD_NODE;
 }
 
-static void node_init(Node *node, dBodyID group)
+static void node_init(Node *node, Body *body, dBodyID group)
 {
     dMass mass;
     dBodyGetMass(group, &mass);
     *node = (Node){.group = group,
+                   .body = body,
                    .p = dBodyGetPosition(group),
                    .R = dBodyGetRotation(group),
                    .quaternion = dBodyGetQuaternion(group),
@@ -78,6 +79,14 @@ static void coupling_init(Coupling *coupling, const Attachment *attachment)
                            .rows = rows_of(attachment)};
 }
 
+void hrp_groups_number(World *world)
+{
+    size_t number = 0;
+    for (int i = 0; i < world->count; i++)
+        for (int g = 0; g < world->bodies[i]->groups; g++)
+            dBodySetData(world->bodies[i]->group[g], (void *)++number);
+}
+
 int hrp_system_list(World *world, System *system)
 {
     int nodes = 0, couplings = world->body_joint_count, gears = 0;
@@ -97,9 +106,9 @@ int hrp_system_list(World *world, System *system)
     for (int i = 0; i < world->count; i++)
         for (int g = 0; g < world->bodies[i]->groups; g++) {
             dBodyID group = world->bodies[i]->group[g];
-            node_init(&system->nodes[system->node_count++], group);
-            dBodySetData(group, (void *)(size_t)system->node_count);
+            node_init(&system->nodes[system->node_count++], world->bodies[i], group);
         }
+    hrp_groups_number(world);
     for (int i = 0; i < world->count; i++) {
         const Body *body = world->bodies[i];
         for (int j = 0; j < body->joints; j++) {
@@ -129,6 +138,8 @@ static void nodes_update(World *world, System *system)
         Node *node = &system->nodes[n];
         const dReal *R = node->R, *I = node->inertia;
         dReal RI[9];
+        if (node->body->asleep)
+            continue;
         for (int i = 0; i < 3; i++)
             for (int k = 0; k < 3; k++)
                 RI[3 * i + k] = R[4 * i] * I[k] + R[4 * i + 1] * I[3 + k] + R[4 * i + 2] * I[6 + k];
@@ -498,6 +509,8 @@ void hrp_couplings_fill(World *world, System *system)
     for (int i = 0; i < world->count; coupling += world->bodies[i++]->loops)
         for (int j = 0; j < world->bodies[i]->joints; j++, coupling++) {
             const Joint *joint = &world->bodies[i]->joint[j];
+            if (world->bodies[i]->asleep)
+                continue;
             tree_joint_fill(system, coupling, &joint->attachment, world->step);
             if (joint->kind != JOINT_FIXED)
                 axis_rows_fill(world, system, joint, coupling);

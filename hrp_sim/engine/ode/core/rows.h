@@ -8,6 +8,9 @@
  * memory is short. */
 int hrp_array_reserve(void *array, int *capacity, int count, size_t size);
 
+/* Number the groups of all bodies, from 1 on. */
+void hrp_groups_number(World *world);
+
 /* List the nodes and couplings of all bodies but gears, with room for these, if they have changed.
  * Returns 0 when memory is short. */
 int hrp_system_list(World *world, System *system);

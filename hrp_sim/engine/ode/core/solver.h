@@ -32,6 +32,7 @@ typedef dReal Pair
 /* A group: generalized velocities are (v of its centre of mass, w), in W. */
 typedef struct {
     dBodyID group;
+    Body *body;
     const dReal *p, *R, *quaternion, *v, *w, *force, *torque; /* ODE's own */
     dReal mass, inertia[9];  /* in the group's frame */
     dReal velocity[6];       /* before the step, as the joints of trees let it be: see rows.c */

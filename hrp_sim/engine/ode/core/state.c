@@ -61,8 +61,8 @@ void hrp_group_restore(dBodyID group, const GroupState *state)
 
 void hrp_state_save(World *world)
 {
-    for (int i = 0; i < world->count; i++) {
-        Body *body = world->bodies[i];
+    for (int i = 0; i < world->awake_count; i++) {
+        Body *body = world->awake[i];
         for (int g = 0; g < body->groups; g++)
             motion_save(&body->motion[g], &body->saved[g]);
         for (int j = 0; j < body->joints; j++)
@@ -72,8 +72,8 @@ void hrp_state_save(World *world)
 
 void hrp_state_restore(World *world)
 {
-    for (int i = 0; i < world->count; i++) {
-        Body *body = world->bodies[i];
+    for (int i = 0; i < world->awake_count; i++) {
+        Body *body = world->awake[i];
         for (int g = 0; g < body->groups; g++)
             hrp_group_restore(body->group[g], &body->saved[g]);
         for (int j = 0; j < body->joints; j++) {
@@ -130,8 +130,8 @@ static int within(const dReal v[3], dReal bound)
 
 int hrp_state_check(World *world, Fault *fault)
 {
-    for (int i = 0; i < world->count; i++) {
-        const Body *body = world->bodies[i];
+    for (int i = 0; i < world->awake_count; i++) {
+        const Body *body = world->awake[i];
         for (int g = 0; g < body->groups; g++) {
             const Motion *motion = &body->motion[g];
             const dReal *q = motion->quaternion;

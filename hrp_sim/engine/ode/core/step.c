@@ -8,6 +8,7 @@
 #include "loops.h"
 #include "memory.h"
 #include "records.h"
+#include "sleep.h"
 #include "state.h"
 
 /* Solve the step whose contacts were found, and take it. Returns 0 on failure. */
@@ -18,8 +19,9 @@ static int advance(World *world, Fault *fault)
             .kind = FAULT_CONTACTS, .body = world->overflow_body, .index = world->overflow_link};
         return 0;
     }
-    return world->system ? hrp_system_step(world, fault)
-                         : dWorldQuickStep(world->world, world->step);
+    if (world->system)
+        return world->awake_count == 0 || hrp_system_step(world, fault);
+    return dWorldQuickStep(world->world, world->step);
 }
 
 /* Advance ODE once. Returns 0 on failure, and may describe the fault. */
@@ -33,7 +35,7 @@ static int solve(World *world, Fault *fault)
             hrp_loops_hold(world);
         if (!world->system || hrp_system_begin(world)) {
             hrp_contacts_create(world);
-            if (!world->interrupt)
+            if (!world->interrupt && !world->is_touched)
                 solved = advance(world, fault);
         }
         if (solved)
@@ -41,29 +43,34 @@ static int solve(World *world, Fault *fault)
         dJointGroupEmpty(world->contact_group);
     } else {
         world->broken = 1; /* ODE was interrupted: its objects may be inconsistent */
+        world->is_touched = 0;
     }
     hrp_error_exit = outer;
     return solved;
 }
 
-/* Attempt a step from the saved state. Returns 0 on failure. */
+/* Attempt a step from the saved state. Returns 0 on failure, also if a body that sleeps is
+ * touched. */
 static int attempt(World *world, Fault *fault)
 {
     world->has_moved = 1;
     dRandSetSeed(world->random); /* ODE has one random state for the whole process */
-    for (int i = 0; i < world->count; i++) {
-        hrp_drift_to_middle(world, world->bodies[i]);
-        hrp_wrenches_apply(world->bodies[i]);
-        hrp_weights_lift(world, world->bodies[i]);
-        hrp_drives_apply(world, world->bodies[i]);
+    world->is_touched = 0;
+    for (int i = 0; i < world->awake_count; i++) {
+        hrp_drift_to_middle(world, world->awake[i]);
+        hrp_wrenches_apply(world->awake[i]);
+        hrp_weights_lift(world, world->awake[i]);
+        hrp_drives_apply(world, world->awake[i]);
     }
     int solved = solve(world, fault);
+    if (world->is_touched)
+        return 0;
     if (fault->kind == FAULT_NONE && hrp_state_check(world, fault) && !solved)
         *fault = (Fault){.kind = FAULT_SOLVER};
     if (fault->kind != FAULT_NONE)
         return 0;
-    for (int i = 0; i < world->count; i++) {
-        Body *body = world->bodies[i];
+    for (int i = 0; i < world->awake_count; i++) {
+        Body *body = world->awake[i];
         hrp_drift_to_end(world, body);
         for (int j = 0; j < body->joints; j++)
             hrp_drive_measure(world, body, &body->joint[j]);
@@ -88,12 +95,13 @@ static int drives_retry_bounded(World *world, Fault *fault)
     return found;
 }
 
-/* Take a step; with `quick`, repeat it while an effort leaves its range. */
-static int step_once(World *world, Fault *fault)
+/* Take a step; with `quick`, repeat it while an effort leaves its range. Returns 0 on failure, and
+ * if a body that sleeps is touched; nothing has changed then. */
+static int step_try(World *world, Fault *fault)
 {
     hrp_state_save(world);
-    for (int i = 0; i < world->count; i++)
-        hrp_drives_clear_exceeded(world->bodies[i]);
+    for (int i = 0; i < world->awake_count; i++)
+        hrp_drives_clear_exceeded(world->awake[i]);
     hrp_memory_begin(world);
     for (;;) {
         int again = 0;
@@ -104,7 +112,7 @@ static int step_once(World *world, Fault *fault)
                 again |= hrp_drives_find_exceeded(world->bodies[i]);
             if (!again)
                 break;
-        } else if (!drives_retry_bounded(world, fault)) {
+        } else if (world->is_touched || !drives_retry_bounded(world, fault)) {
             hrp_state_restore(world);
             hrp_memory_restore(world);
             return 0;
@@ -114,6 +122,16 @@ static int step_once(World *world, Fault *fault)
             hrp_drives_bound_exceeded(world->bodies[i]);
     }
     world->random = dRandGetSeed();
+    hrp_sleep_end(world);
+    return 1;
+}
+
+/* Take a step, with all that it touches. */
+static int step_once(World *world, Fault *fault)
+{
+    while (!step_try(world, fault))
+        if (!hrp_touched_wake(world))
+            return 0;
     return 1;
 }
 
@@ -122,30 +140,31 @@ void hrp_world_step(World *world, long count, Fault *fault)
     *fault = (Fault){.kind = FAULT_NONE};
     hrp_message_count = 0;
     hrp_failed_pairs_clear(world);
-    for (int i = 0; i < world->count; i++)
-        if (!hrp_drives_check(world->bodies[i], fault) ||
-            !hrp_wrenches_check(world->bodies[i], fault))
+    hrp_sleep_begin(world);
+    for (int i = 0; i < world->awake_count; i++)
+        if (!hrp_drives_check(world->awake[i], fault) ||
+            !hrp_wrenches_check(world->awake[i], fault))
             return;
     long done = 0;
     for (; done < count; done++) {
         if (done > 0 && done + 1 == count) /* else hrp_motion_write has stored them */
-            for (int i = 0; i < world->count; i++)
-                hrp_velocities_store(world->bodies[i]);
+            for (int i = 0; i < world->awake_count; i++)
+                hrp_velocities_store(world->awake[i]);
         hrp_ode_lock();
         dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
         int stepped = step_once(world, fault);
         hrp_ode_unlock();
         if (!stepped)
             break;
-        for (int i = 0; i < world->count; i++)
-            hrp_tracks_advance(world->bodies[i], world->step);
+        for (int i = 0; i < world->awake_count; i++)
+            hrp_tracks_advance(world->awake[i], world->step);
     }
     fault->done = done;
     world->message_count += hrp_message_count;
-    for (int i = 0; i < world->count; i++) {
+    for (int i = 0; i < world->awake_count; i++) {
         if (fault->kind == FAULT_NONE && count > 0)
-            hrp_motion_write(world->bodies[i], world->step);
+            hrp_motion_write(world->awake[i], world->step);
         else if (fault->done > 0)
-            hrp_motion_write_at_rest(world->bodies[i]);
+            hrp_motion_write_at_rest(world->awake[i]);
     }
 }

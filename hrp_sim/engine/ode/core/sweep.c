@@ -99,6 +99,14 @@ static void pairs_sort(const Sweep *sweep, const BodyPair *from, BodyPair *to, i
         to[starts[from[i].bodies[side]]++] = from[i];
 }
 
+/* List of each span the next one, itself or after it, whose body is awake. */
+static void awake_list(const Sweep *sweep, Body *const *bodies)
+{
+    sweep->starts[sweep->count] = sweep->count;
+    for (int i = sweep->count - 1; i >= 0; i--)
+        sweep->starts[i] = bodies[sweep->spans[i].body]->asleep ? sweep->starts[i + 1] : i;
+}
+
 int hrp_sweep_pairs(World *world)
 {
     Sweep *sweep = &world->sweep;
@@ -107,9 +115,13 @@ int hrp_sweep_pairs(World *world)
         return 0;
     int axis = spans_read(sweep, world->bodies);
     spans_sort(sweep, axis);
+    awake_list(sweep, world->bodies);
     for (int i = 0; i < sweep->count; i++) {
         const Span *a = &sweep->spans[i];
+        const int sleeps = sweep->starts[i] != i; /* then with those that are awake alone */
         for (int j = i + 1; j < sweep->count; j++) {
+            if (sleeps && (j = sweep->starts[j]) == sweep->count)
+                break;
             const Span *b = &sweep->spans[j];
             if (!(b->box[2 * axis] <= a->box[2 * axis + 1]))
                 break;

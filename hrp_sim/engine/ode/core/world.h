@@ -57,6 +57,13 @@ typedef struct {
     dJointFeedback feedback;
 } ContactRecord;
 
+/* A contact of a body that sleeps. */
+typedef struct {
+    Body *body[2];
+    ContactRecord record;
+    ContactMemory memory;
+} SleepingContact;
+
 /* The box of a body, to sort. */
 typedef struct {
     dReal box[6];
@@ -114,6 +121,13 @@ struct World {
     long next_id, message_count, steps_done;
     Body **bodies;
     int count;
+    Body **awake;                 /* those that do not sleep, in the same order */
+    int awake_count;
+    int steps_to_sleep;           /* for which an island must be at rest; 0: none sleeps */
+    int has_woken;                /* whether bodies woke since these were listed */
+    int is_touched;               /* whether a body that sleeps is touched in this attempt */
+    SleepingContact *sleepers;
+    int sleeper_count, sleeper_capacity;
     BodyJoint *body_joints;       /* in the order in which they were added */
     int body_joint_count;
     long next_body_joint;
