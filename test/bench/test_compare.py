@@ -8,10 +8,11 @@ from functools import partial
 import numpy as np
 import pytest
 from bench import compare
+from bench.comparison import scenes
 from bench.comparison.bullet_twin import BulletTwin
-from bench.comparison.contenders import EngineRun
+from bench.comparison.contenders import BenchError, EngineRun
 from bench.comparison.drake_twin import DrakeTwin
-from bench.comparison.mujoco_twin import MujocoTwin, without_pairs
+from bench.comparison.mujoco_twin import MujocoBoxes, MujocoTwin, without_pairs
 from bench.comparison.scenes import Scene, make_scene
 from bench.comparison.targets import Measured
 from page_tools import data_rows
@@ -75,6 +76,21 @@ def test_the_solver_of_this_package_is_compared_with_mujoco(tmp_path):
     assert engine["ratio_to_mujoco"]["median"] > 0.0
     assert engine["targets"][0]["quantity"] == "real-time factor"
     assert Measured.MUJOCO.value in rows
+
+
+def test_boxes_sleep_in_mujoco_where_they_sleep_here(monkeypatch):
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    if not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"):
+        pytest.skip("this MuJoCo lets nothing sleep")
+    monkeypatch.setattr(scenes, "RESTING", 10)
+    scene = make_scene("resting-heaps")
+    ours = EngineRun(scene).engine.state.bodies.values()
+    here = [b.motion.p[0] for b in ours if not b.body.is_static]
+    there = MujocoBoxes(scene).data.qpos.reshape(-1, 7)[:, :3]
+    assert np.abs(here - there).max() < 2e-3
+    for maker in (EngineRun, MujocoBoxes):
+        with pytest.raises(BenchError, match="sleep"):
+            maker(replace(scene, settling=0.01))
 
 
 def robots(name):

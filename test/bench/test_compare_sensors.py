@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from bench import compare
 from bench.comparison import pictures, session
-from bench.comparison.measure import BenchError
+from bench.comparison.contenders import BenchError
 from bench.comparison.mujoco_twin import MujocoScanRun
 from bench.comparison.pictures import FilmingRun, PlainModernGLRun, check_pictures
 from bench.comparison.samples import check_samples

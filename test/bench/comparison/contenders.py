@@ -40,6 +40,10 @@ class Touching(Protocol):
         """Return the depth of the deepest contact, of the last step or one more, in [m]."""
 
 
+class BenchError(RuntimeError):
+    """The comparison is impossible or invalid; the message states the reason."""
+
+
 class EngineUnavailableError(RuntimeError):
     """An engine is not installed, or does not support the scene."""
 
@@ -69,6 +73,11 @@ class EngineRun:
                 raise
             raise EngineUnavailableError(str(error)) from None
         self.engine.reset()
+        self.engine.step(round(scene.settling / physics.time_step))
+        if scene.settling and any(
+            body.motion.v.any() for body in self.engine.state.bodies.values()
+        ):
+            raise BenchError(f"not all bodies of '{scene.name}' sleep after {scene.settling:g} s")
 
     def advance(self, steps: int) -> float:
         """Step; every call leaves the state in the arrays of the bodies."""

@@ -17,10 +17,6 @@ TOLERANCE = 1e-9  # [m, N, ...], of results that differ by rounding alone
 MIN_SLICE = 0.02  # [s], so that caches evicted by the contender before matter little
 
 
-class BenchError(RuntimeError):
-    """The comparison is impossible or invalid; the message states the reason."""
-
-
 Makers = Mapping[Measured, Callable[[], Contender]]
 Times = dict[Measured, list[float]]  # [us], of each slice
 Contacts = dict[Measured, list[tuple[int, float]]]  # number and depth [m], after each run

@@ -22,6 +22,7 @@ import numpy as np
 from hrp_model import Body, Diagnostics, JointType, Link
 from hrp_model.diagnostics import ModelError
 from hrp_model.frames import BodyFrames
+from hrp_model.geometry import Box
 from hrp_model.rigid import matrix_quaternion
 from hrp_model.shapes.measure import bounding_box
 from hrp_model.shapes.tessellate import shape_mesh
@@ -33,8 +34,7 @@ from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.engine.state import JointDrive, SimulatedBody
 from hrp_sim.world.config import WorldConfig
 
-from .contenders import ScannerRun
-from .measure import BenchError
+from .contenders import BenchError, ScannerRun
 from .scenes import Scene
 
 _ELEMENT_NAME = re.compile(r"Element name '([^']*)'")
@@ -132,6 +132,52 @@ class MujocoTwin:
 
     def close(self) -> None:
         """Free nothing: MuJoCo's objects are garbage-collected."""
+
+
+class MujocoBoxes(MujocoTwin):
+    """Boxes on a floor that sleep in MuJoCo.
+
+    Raises:
+        TwinError: MuJoCo is not installed, or is too old.
+        BenchError: Not all of them sleep.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        try:
+            import mujoco
+        except ImportError:
+            raise TwinError("MuJoCo is not installed") from None
+        if not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"):
+            raise TwinError("this MuJoCo is too old")
+        self._mujoco = mujoco
+        spec, physics = mujoco.MjSpec(), scene.world.physics
+        spec.option.timestep, spec.option.gravity = physics.time_step, physics.gravity
+        spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
+        friction = {"friction": [physics.friction, 0.0, 0.0]}
+        plane = {"type": mujoco.mjtGeom.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0]}
+        spec.worldbody.add_geom(pos=[0.0, 0.0, floor_height(scene.world)], **plane, **friction)
+        for entry in scene.world.bodies:
+            link, X_WL = entry.placement.body.root, entry.placement.X_WL
+            if entry.placement.body.is_static:
+                continue
+            body = spec.worldbody.add_body(
+                pos=X_WL.p,
+                quat=np.roll(matrix_quaternion(X_WL.R), 1),  # (w, x, y, z)
+                mass=link.mass,
+                inertia=np.diag(link.inertia),
+                ipos=np.zeros(3),
+                explicitinertial=True,
+            )
+            body.add_freejoint()
+            geometry = link.collision[0].geometry
+            assert isinstance(geometry, Box)
+            half = geometry.size / 2.0
+            body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=half, **friction)
+        self.model, self.apart = spec.compile(), set()
+        self.data = mujoco.MjData(self.model)
+        self.advance(round(scene.settling / physics.time_step))
+        if self.data.ntree_awake:
+            raise BenchError(f"{self.data.ntree_awake} boxes do not sleep in MuJoCo")
 
 
 class MujocoScanRun(ScannerRun):

@@ -16,7 +16,7 @@ from hrp_sim.run.samplers import RenderThread
 from hrp_sim.sensors import CameraSensor, ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 
-from .measure import BenchError
+from .contenders import BenchError
 from .plain_moderngl import PlainModernGL
 from .scenes import Scene
 

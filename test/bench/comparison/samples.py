@@ -10,7 +10,8 @@ from hrp_model.rigid import Array
 from hrp_sim.sensors import ForceSensor, ImuSensor
 from hrp_sim.simulation import Simulation
 
-from .measure import TOLERANCE, BenchError
+from .contenders import BenchError
+from .measure import TOLERANCE
 from .scenes import Scene
 
 SETTLING = 100  # steps, after which there is motion to measure

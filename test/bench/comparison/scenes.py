@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from math import pi
+from math import ceil, pi, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from hrp_sim.world.load import load_world
 from hrp_sim.world.reporting import printed_warnings
 
 PILE = 50  # boxes
+RESTING = 1000
 SCANNED = 30  # moving meshes around the scanner
 RAYS = 721
 LAYERS = 15
@@ -53,6 +54,8 @@ class Scene:
         track_speed: Speed of every track, in [m/s].
         sensors: Whether to measure steps with sensors, too.
         subject: What is measured.
+        settling: Simulated time before the measurement, in [s], after which all sleep; 0 where
+            nothing does.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Scene:
     track_speed: float = 0.0
     sensors: bool = False
     subject: Subject = Subject.STEPS
+    settling: float = 0.0
 
 
 def make_scene(name: str) -> Scene:
@@ -109,23 +113,51 @@ def _arm() -> Scene:
     )
 
 
-def _pile() -> Scene:
+def _heaps(count: int, columns: int, apart: float) -> list[Placement]:
     """Return askew boxes in heaps: three in a row, and two on top."""
     rng = np.random.default_rng(5)
     edge = 0.2
     boxes = []
-    for i in range(PILE):
+    for i in range(count):
         heap, place = divmod(i, 5)
-        center = np.array([2.0 * (heap % 4), 2.0 * (heap // 4), 0.0])
+        center = apart * np.array([heap % columns, heap // columns, 0.0])
         x, layer = ((-1, 0), (0, 0), (1, 0), (-0.5, 1), (0.5, 1))[place]
         at = np.array([1.1 * edge * x, rng.uniform(-0.05, 0.05), edge * (0.5 + layer)])
         body = _lone(f"box{i}", Box(np.full(3, edge)), 2.0, 2.0 * edge**2 / 6.0)
         X_WL = Pose(_turn(rng.uniform(-0.1, 0.1)), center + at)
         boxes.append(Placement(name=body.name, body=body, X_WL=X_WL))
+    return boxes
+
+
+def _pile() -> Scene:
     return Scene(
         name="pile",
         description=f"{PILE} boxes lie in heaps of five",
-        world=_limp(PhysicsSettings(cfm=1e-7), _floor(), *boxes),
+        world=_limp(PhysicsSettings(cfm=1e-7), _floor(), *_heaps(PILE, 4, 2.0)),
+    )
+
+
+def _resting() -> Scene:
+    """Return boxes that sleep, each by itself."""
+    edge, side = 0.2, ceil(sqrt(RESTING))
+    boxes = []
+    for i in range(RESTING):
+        at = np.array([0.5 * (i % side), 0.5 * (i // side), edge / 2.0])
+        body = _lone(f"box{i}", Box(np.full(3, edge)), 2.0, 2.0 * edge**2 / 6.0)
+        boxes.append(Placement(name=body.name, body=body, X_WL=Pose(np.eye(3), at)))
+    return _asleep("resting", "apart from each other", boxes)
+
+
+def _resting_heaps() -> Scene:
+    return _asleep("resting-heaps", "in heaps of five", _heaps(RESTING, 14, 1.2))
+
+
+def _asleep(name: str, how: str, boxes: list[Placement]) -> Scene:
+    return Scene(
+        name=name,
+        description=f"{RESTING} boxes sleep {how}",
+        world=_limp(PhysicsSettings(sleeping=True), _floor(40.0), *boxes),
+        settling=2.0,
     )
 
 
@@ -214,6 +246,8 @@ _MAKERS: Mapping[str, Callable[[], Scene]] = {
     "humanoid": _humanoid,
     "arm": _arm,
     "pile": _pile,
+    "resting": _resting,
+    "resting-heaps": _resting_heaps,
     "mesh-feet": _mesh_feet,
     "tracks": _tracks,
     "scan": _scanner,
@@ -283,9 +317,9 @@ def _static(name: str, shape: Shape, *devices: Device) -> Body:
     return Body(name=name, links=(link,), devices=devices)
 
 
-def _floor() -> Placement:
+def _floor(edge: float = 20.0) -> Placement:
     at = Pose(np.eye(3), np.array([0.0, 0.0, -0.5])).matrix()
-    body = _static("floor", Shape(Box(np.array([20.0, 20.0, 1.0])), at))
+    body = _static("floor", Shape(Box(np.array([edge, edge, 1.0])), at))
     return Placement(name="floor", body=body, fixed=True)
 
 

@@ -20,7 +20,7 @@ from .contenders import (
 )
 from .drake_twin import DrakeTwin
 from .measure import MIN_SLICE, measure_interleaved
-from .mujoco_twin import MujocoScanRun, MujocoTwin, TwinError, without_pairs
+from .mujoco_twin import MujocoBoxes, MujocoScanRun, MujocoTwin, TwinError, without_pairs
 from .pictures import (
     RATE,
     CameraRun,
@@ -127,9 +127,10 @@ class Session:
         twins = self._twins() if self._solver is Solver.WORLD else {}
         scene = self._scene
         makers: dict[Measured, Callable[[], Contender]] = {
-            Measured.ENGINE: partial(EngineRun, scene),
-            Measured.AT_ONCE: partial(EngineRun, scene, at_once=True),
+            Measured.ENGINE: partial(EngineRun, scene)
         }
+        if not scene.settling:  # else a step of many takes too little time to compare
+            makers[Measured.AT_ONCE] = partial(EngineRun, scene, at_once=True)
         if scene.sensors:
             makers[Measured.SIMULATION] = partial(SimulationRun, scene)
         if self._solver is Solver.WORLD:
@@ -160,12 +161,14 @@ class Session:
                 count = len(twin.apart)
                 self.notes.append(f"{count} pairs of links never collide, as in MuJoCo they cannot")
 
-        for measured in _TWINS:
+        for measured in [Measured.MUJOCO] if self._scene.settling else _TWINS:
             if self._is_possible(measured.value, partial(attempt, measured)):
                 found[measured] = partial(self._twin, measured)
         return found
 
     def _twin(self, measured: Measured) -> Contender:
+        if self._scene.settling:
+            return MujocoBoxes(self._scene)
         engine = EngineRun(self._scene)
         try:
             bodies = engine.engine.state.bodies.values()

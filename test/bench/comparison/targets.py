@@ -62,6 +62,7 @@ class Target:
 
 _FALL = Target(Quantity.SPEED, 80.0, 93.0)
 _AS_MUJOCO = Target(Quantity.TO_MUJOCO, 1.5, 1.0)
+_ASLEEP = Target(Quantity.TO_MUJOCO, 1.0, 0.5)
 _OF_SENSORS = {
     Measured.CAMERA: (Target(Quantity.RATIO, 1.3, 1.15),),
     Measured.FILMED: (Target(Quantity.RATIO, 1.05, 1.03),),
@@ -72,6 +73,8 @@ _OF_SENSORS = {
 _OF_SCENES = {
     ("humanoid", Measured.ENGINE): (_AS_MUJOCO,),
     ("arm", Measured.ENGINE): (_FALL,),
+    ("resting", Measured.ENGINE): (_ASLEEP,),
+    ("resting-heaps", Measured.ENGINE): (_ASLEEP,),
     ("scan", Measured.SCAN): (Target(Quantity.TIME, 250.0, 160.0),),
     ("layers", Measured.SCAN): (Target(Quantity.TIME, 3000.0, 2000.0),),
     ("SR1.body", Measured.SIMULATION): (Target(Quantity.TIME, 120.0, 100.0),),
