@@ -45,6 +45,12 @@ static inline void block_clear(dReal *block)
     _Pragma("GCC unroll 18") for (int i = 0; i < 18; i++)((Pair *)block)[i] = (Pair){0.0};
 }
 
+/* Whether a block of a follower's column is one beside its joint: that with its leader may be zero. */
+static int is_beside(const Follower *follower, int block)
+{
+    return block != follower->block || follower->is_linked;
+}
+
 static dReal *block_at(const System *system, int index)
 {
     return system->block + 36 * (size_t)index;
@@ -263,7 +269,8 @@ void hrp_matrix_assemble(System *system, const Island *island, int is_first)
         if (!system->is_changed[at])
             continue;
         for (int i = start; i < system->column_start[at + 1]; i++)
-            block_clear(block_at(system, i));
+            if (is_beside(&system->followers[at], i))
+                block_clear(block_at(system, i));
         if (vertex < system->node_count)
             node_assemble(system, vertex);
         else
@@ -352,7 +359,8 @@ static void reach_of(const Coupling *joint, int side, dReal d[3])
         d[i] = side ? -joint->reach[i] : joint->reach[i];
 }
 
-void hrp_wrench_pass(const Coupling *joint, int side, const dReal wrench[6], dReal passed[6])
+/* Compute what a wrench on a follower is on its leader. */
+static void wrench_pass(const Coupling *joint, int side, const dReal wrench[6], dReal passed[6])
 {
     dReal d[3], moment[3];
     reach_of(joint, side, d);
@@ -387,20 +395,20 @@ static inline void add_transposed(dReal *C, dReal sign, const dReal *B)
         sign * B[6 * k + i];
 }
 
-/* Add what a follower leaves to the pivot of its leader. */
+/* Add what a follower leaves to the pivot of its leader, whose upper half is not used. */
 static void leader_add(dReal *pivot, const dReal d[3], const dReal *A, const Follower *follower,
                        const dReal *B, const dReal *w)
 {
     dReal half[36];
     block_pass(d, A, half);
-    UNROLLED for (int i = 0; i < 6; i++)
+    UNROLLED for (int i = 0; i < 3; i++) add_row(pivot, i, 1.0, half + 6 * i, 2);
+    UNROLLED for (int i = 3; i < 6; i++)
     {
-        const dReal *row = half + 6 * i;
-        dReal *to = pivot + 6 * i;
-        UNROLLED for (int k = 0; k < 3; k++) to[k] += row[k];
-        to[3] += row[3] + d[1] * row[2] - d[2] * row[1];
-        to[4] += row[4] + d[2] * row[0] - d[0] * row[2];
-        to[5] += row[5] + d[0] * row[1] - d[1] * row[0];
+        dReal *row = half + 6 * i;
+        row[3] += d[1] * row[2] - d[2] * row[1];
+        row[4] += d[2] * row[0] - d[0] * row[2];
+        row[5] += d[0] * row[1] - d[1] * row[0];
+        add_row(pivot, i, 1.0, row, 3);
     }
     if (!follower->is_linked)
         return;
@@ -472,7 +480,7 @@ static int follower_factor(System *system, int at)
     UNROLLED for (int i = 0; i < 6; i++) add_row(A, i, -follower->inverse * g[i], g, 3);
     for (int b = system->column_start[at]; b < system->column_start[at + 1]; b++) {
         dReal *B = block_at(system, b), w[6] = {0.0};
-        if (b == follower->block && !follower->is_linked)
+        if (!is_beside(follower, b))
             continue;
         UNROLLED for (int i = 0; i < 6; i++) add_row(w, 0, s[i], B + 6 * i, 3);
         UNROLLED for (int i = 0; i < 6; i++) add_row(B, i, -follower->inverse * g[i], w, 3);
@@ -530,12 +538,6 @@ int hrp_matrix_factor(World *world, const Island *island)
     return 1;
 }
 
-/* Whether a block of a follower's column has a product with the axis. */
-static int is_beside(const Follower *follower, int block)
-{
-    return block != follower->block || follower->is_linked;
-}
-
 /* Pass on what acts on a follower, less what moves it along the axis. */
 static void follower_forward(const System *system, int at, dReal *x)
 {
@@ -546,11 +548,13 @@ static void follower_forward(const System *system, int at, dReal *x)
     const dReal rate = follower->inverse * (along + joint->pull);
     joint->solved_rate = rate;
     joint->solved_impulse = -along;
+    if (joint->is_watched)
+        memcpy(joint->impulse, b, 6 * sizeof(dReal));
     if (follower->leader >= 0) {
         dReal rest[6], passed[6], *to = x + 6 * (size_t)follower->leader;
         for (int i = 0; i < 6; i++)
             rest[i] = b[i] - rate * follower->gain[i];
-        hrp_wrench_pass(joint, follower->side, rest, passed);
+        wrench_pass(joint, follower->side, rest, passed);
         for (int i = 0; i < 6; i++)
             to[i] += passed[i];
     }
@@ -558,6 +562,31 @@ static void follower_forward(const System *system, int at, dReal *x)
         if (is_beside(follower, i))
             add_row(x + 6 * (size_t)system->row[i], 0, -rate,
                     system->block_gain + 6 * (size_t)i, 3);
+}
+
+/* Compute the impulse of a watched joint on its first node: what the equations of the follower lack
+ * but for what acts along the axis. Its right-hand side was kept. */
+static void joint_impulse_set(const System *system, int at, Coupling *joint, const dReal *x)
+{
+    const Follower *follower = &system->followers[at];
+    const dReal *A = system->pivot + 36 * (size_t)at, *dv = x + 6 * (size_t)at;
+    const dReal *axis = follower->side ? joint->axis_second : joint->axis_first;
+    dReal lacks[6], passed[6], along = dot6(follower->gain, dv);
+    for (int i = 0; i < 6; i++)
+        lacks[i] = dot6(A + 6 * i, dv) - joint->impulse[i] - joint->solved_impulse * axis[i];
+    for (int b = system->column_start[at]; b < system->column_start[at + 1]; b++) {
+        const dReal *other = x + 6 * (size_t)system->row[b];
+        if (!is_beside(follower, b))
+            continue;
+        along += dot6(system->block_gain + 6 * (size_t)b, other);
+        for (int i = 0; i < 6; i++)
+            lacks[i] += dot6(block_at(system, b) + 6 * i, other);
+    }
+    for (int i = 0; i < 6; i++)
+        lacks[i] += follower->inverse * along * follower->gain[i];
+    wrench_pass(joint, 1, lacks, passed);
+    for (int i = 0; i < 6; i++)
+        joint->impulse[i] = follower->side ? -passed[i] : lacks[i];
 }
 
 /* Let a node follow its leader, and move along the axis. */
@@ -588,6 +617,8 @@ static void follower_backward(const System *system, int at, dReal *x)
         dv[i] += rate * s[i];
     joint->solved_rate = rate;
     joint->solved_impulse += dot6(follower->gain, dv) + beside;
+    if (joint->is_watched)
+        joint_impulse_set(system, at, joint, x);
 }
 
 void hrp_matrix_solve(const System *system, const Island *island, dReal *x)

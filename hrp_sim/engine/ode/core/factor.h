@@ -13,10 +13,8 @@ void hrp_matrix_assemble(System *system, const Island *island, int is_first);
 int hrp_matrix_factor(World *world, const Island *island);
 
 /* Solve the factored system of an island; x, of 6 numbers for each position, is replaced. Sets
- * solved_rate and solved_impulse of the joints of trees. */
+ * solved_rate and solved_impulse of the joints of trees, and impulse of those that are watched: with
+ * a right-hand side that lacks it, it is the whole one. */
 void hrp_matrix_solve(const System *system, const Island *island, dReal *x);
-
-/* Compute what a wrench on one node of a tree's joint is on the other one, if it is passed on. */
-void hrp_wrench_pass(const Coupling *joint, int side, const dReal wrench[6], dReal passed[6]);
 
 #endif

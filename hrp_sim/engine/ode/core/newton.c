@@ -29,7 +29,7 @@
 #define MAX_ITERATIONS 60 /* fewer of islands with large matrices, see Island.excess */
 #define MAX_LOADS 3      /* solutions with other bounds of friction */
 #define TOLERANCE 1e-9    /* of impulses, relative to the largest of the island */
-#define ROUNDING 1e-13    /* likewise, relative to the largest impulse of its joints */
+#define ROUNDING 1e-13    /* likewise, relative to the sum of those on its groups */
 #define FRICTION_TOLERANCE 1e-6 /* of friction, relative to the largest impulse of the island */
 #define LOAD_TOLERANCE 1e-5 /* likewise, when its bounds change */
 #define LOAD_SHARE 1e-4     /* or relative to its own bound; the next step continues */
@@ -276,9 +276,9 @@ static void momentum_subtract(const System *system, int n)
     }
 }
 
-/* Set the right-hand side to the residuals of the solution, but for the impulses of trees' joints,
- * which hold whatever is left. */
-static void residuals_set(const View *view)
+/* Improve the solution by that for its residuals. The impulses of trees' joints are none of them:
+ * they hold whatever is left. */
+static void refine(const View *view)
 {
     System *system = view->system;
     for (int at = view->island->first; at < view->island->end; at++) {
@@ -322,34 +322,6 @@ static void residuals_set(const View *view)
     }
     for (int i = 0; i < view->friction_count; i++)
         friction_impulse_add(system, view->frictions[i], view->frictions[i]->impulse);
-}
-
-/* Compute the impulses of the joints of trees: what their nodes need besides all others, from the
- * followers to what they follow (Newton and Euler's equations). */
-static void joint_impulses_set(const View *view)
-{
-    const System *system = view->system;
-    residuals_set(view);
-    for (int at = view->island->first; at < view->island->end; at++) {
-        const Follower *follower = &system->followers[at];
-        if (follower->coupling < 0)
-            continue;
-        Coupling *joint = &system->couplings[follower->coupling];
-        const dReal *x = system->x + 6 * (size_t)at;
-        dReal passed[6];
-        hrp_wrench_pass(joint, follower->side, x, passed);
-        for (int i = 0; i < 6; i++)
-            joint->impulse[i] = follower->side ? passed[i] : -x[i];
-        for (int i = 0; i < 6 && follower->leader >= 0; i++)
-            system->x[6 * (size_t)follower->leader + i] += passed[i];
-    }
-}
-
-/* Improve the solution by that for its residuals. */
-static void refine(const View *view)
-{
-    System *system = view->system;
-    residuals_set(view);
     hrp_matrix_solve(system, view->island, system->x);
     for (int at = view->island->first; at < view->island->end; at++) {
         const int vertex = system->vertex_at[at];
@@ -405,8 +377,8 @@ static Check solution_check(const View *view)
 }
 
 /* Whether all free rows are within their bounds, the others belong there, and friction is as its
- * bounds allow. Where nothing but rounding acts on rows, as in a balanced arm at rest, impulses of
- * joints tell how large that is. */
+ * bounds allow. Where nothing but rounding acts on rows, as in a balanced arm at rest, the impulses
+ * on groups tell how large that is. */
 static int is_solved(const View *view)
 {
     const Check check = solution_check(view);
@@ -414,12 +386,13 @@ static int is_solved(const View *view)
         return 0;
     if (check.violation <= TOLERANCE * check.largest)
         return 1;
-    dReal held = 0.0;
-    joint_impulses_set(view);
-    for (int i = view->island->couplings; i < view->island->couplings_end; i++)
-        for (int r = 0; r < 6; r++)
-            held = max_real(held, fabs(coupling_at(view, i)->impulse[r]));
-    return check.violation <= ROUNDING * held;
+    dReal acts = 0.0;
+    for (int at = view->island->first; at < view->island->end; at++) {
+        const int vertex = view->system->vertex_at[at];
+        for (int r = 0; r < 6 && vertex < view->system->node_count; r++)
+            acts += fabs(view->system->nodes[vertex].impulse[r]);
+    }
+    return check.violation <= ROUNDING * acts;
 }
 
 /* Remember the solution before a Newton step. */
@@ -581,7 +554,5 @@ int hrp_island_solve(World *world, const Island *island)
     rows_remember(&view);
     if (is_stiff(&view))
         refine(&view);
-    if (island->is_watched)
-        joint_impulses_set(&view);
     return 1;
 }

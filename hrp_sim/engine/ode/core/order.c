@@ -226,7 +226,7 @@ static void elimination_begin(Elimination *work)
 
 static void emit(Elimination *work, int vertex)
 {
-    work->system->followers[work->at].coupling = -1;
+    work->system->followers[work->at] = (Follower){.coupling = -1, .leader = -1, .block = -1};
     work->system->vertex_at[work->at] = vertex;
     work->system->position_of[vertex] = work->at++;
 }
@@ -576,14 +576,11 @@ static void couplings_locate(System *system)
     for (int i = 0; i < system->island_count; i++) {
         Island *island = &system->islands[i];
         island->couplings = count;
-        island->is_watched = 0;
         for (int at = island->first; at < island->end; at++) {
             const int vertex = system->vertex_at[at], c = system->followers[at].coupling;
             if (vertex >= system->node_count)
                 blocks_locate(system, vertex - system->node_count);
-            else if (c >= 0)
-                island->is_watched |= system->couplings[c].is_watched;
-            else
+            else if (c < 0)
                 continue;
             system->coupling_order[count++] = c >= 0 ? c : vertex - system->node_count;
         }

@@ -62,6 +62,8 @@ static void node_init(Node *node, Body *body, dBodyID group)
                    .mass = mass.mass};
     for (int i = 0; i < 9; i++)
         node->inertia[i] = mass.I[i / 3 * 4 + i % 3];
+    node->mobility[0] = 1.0 / node->mass;
+    node->mobility[1] = 3.0 / (node->inertia[0] + node->inertia[4] + node->inertia[8]);
 }
 
 static int rows_of(const Attachment *attachment)
@@ -437,16 +439,8 @@ static void coupling_fill(const System *system, Coupling *coupling, const Attach
 
 dReal hrp_mobility_of(const System *system, int first, int second, int turns)
 {
-    dReal mobility = 0.0;
-    int nodes[2] = {first, second};
-    for (int i = 0; i < 2; i++) {
-        if (nodes[i] == WORLD_NODE)
-            continue;
-        const Node *node = &system->nodes[nodes[i]];
-        mobility += turns ? 3.0 / (node->inertia[0] + node->inertia[4] + node->inertia[8])
-                          : 1.0 / node->mass;
-    }
-    return mobility;
+    const dReal mobility = system->nodes[first].mobility[turns];
+    return second == WORLD_NODE ? mobility : mobility + system->nodes[second].mobility[turns];
 }
 
 /* Add a row along the axis, with the bound at which it was in the last step. */

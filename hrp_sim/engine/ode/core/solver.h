@@ -35,6 +35,7 @@ typedef struct {
     Body *body;
     const dReal *p, *R, *quaternion, *v, *w, *force, *torque; /* ODE's own */
     dReal mass, inertia[9];  /* in the group's frame */
+    dReal mobility[2];       /* as if nothing held it: to move, in [1/kg], and to turn */
     dReal velocity[6];       /* before the step, as the joints of trees let it be: see rows.c */
     dReal I_W[9], impulse[6]; /* of all forces that are not rows, and of what velocity lacks */
 } Node;
@@ -66,7 +67,8 @@ typedef struct {
     int first, second; /* second may be WORLD_NODE */
     int is_tree;       /* whether it is a joint of the tree of its body */
     int is_watched;    /* whether a force sensor measures its wrench */
-    dReal impulse[6];  /* of its rows; of a tree's joint on the first node, without its axis */
+    dReal impulse[6];  /* of its rows; of a watched joint of a tree on its first node, without the
+                          axis */
 
     /* Of a tree's joint. The first node moves as if fixed to the second one, at reach from its
      * centre of mass, and along the axis. */
@@ -187,7 +189,6 @@ typedef struct {
     int first, end; /* positions */
     int touches, touches_end, couplings, couplings_end; /* ranges of touch_order, coupling_order */
     int excess; /* by what factor its matrix is larger than those that get all iterations */
-    int is_watched; /* whether a force sensor measures the wrench of a joint */
 } Island;
 
 struct System {
