@@ -2,7 +2,6 @@
 
 import os
 import re
-import runpy
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -115,7 +114,7 @@ def shared(folder: str) -> list[tuple[str, list[str]]]:
 
 setup(
     name=PACKAGE,
-    version=runpy.run_path(str(ROOT / "hrp_model" / "version.py"))["__version__"],
+    version=re.search('__version__ = "(.*)"', (ROOT / "hrp_model" / "__init__.py").read_text())[1],
     description="OpenHRP and Choreonoid robots in ROS 2: URDF, TF and an ODE simulation",
     long_description=readme(),
     long_description_content_type="text/markdown",

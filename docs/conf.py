@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.addnodes import index
 from sphinx.util.docutils import SphinxDirective
 
-from hrp_model.version import __version__
+from hrp_model import __version__
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .version import __version__
-
 if TYPE_CHECKING:
     from .body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Range
     from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
@@ -14,6 +12,8 @@ if TYPE_CHECKING:
     from .load import load_body, load_body_text
     from .rigid import Pose
     from .urdf import body_to_urdf
+
+__version__ = "0.1.0"  # setup.py reads it
 
 __all__ = [
     "Body",

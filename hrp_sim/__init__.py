@@ -10,8 +10,7 @@ Example::
 
 from typing import TYPE_CHECKING
 
-from hrp_model import late_attributes
-from hrp_model.version import __version__
+from hrp_model import __version__, late_attributes
 
 if TYPE_CHECKING:
     from .control import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from .. import __version__
 from ..program.command import PROBLEMS, run_program
 from ..program.parsing import Command, CommandParser, Suggestions, model_files
-from ..version import __version__
 
 _SUGGESTIONS = Suggestions(
     commands={

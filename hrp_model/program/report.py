@@ -14,11 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import __version__
 from ..body import Body
 from ..diagnostics import Diagnostic, Diagnostics, Severity, Source, Span, counted
 from ..load import load_body
 from ..printable import printable
-from ..version import __version__
 from .console import print_message, working
 
 _TABLE = Path(__file__).with_name("codes.csv")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 
+from hrp_model import __version__
 from hrp_model.program.command import PROBLEMS, WRONG_USE, print_problem, run_program
 from hrp_model.program.parsing import (
     Command,
@@ -15,7 +16,6 @@ from hrp_model.program.parsing import (
     is_model_file,
     model_files,
 )
-from hrp_model.version import __version__
 
 _COMPARISON = "The comparison with MuJoCo is 'python test/bench/compare.py' in a source checkout"
 

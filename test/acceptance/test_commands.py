@@ -51,7 +51,7 @@ def test_the_package_is_found_with_its_version_and_its_programs(ros):
     share = ros.ask("ros2", "pkg", "prefix", "--share", "hrp_ros").strip()
     for name in ("fastrtps", "fastdds"):  # as docs/ros2.md names them
         assert f"{name}.xml" in ros.ask("ls", f"{share}/config")
-    from hrp_model.version import __version__
+    from hrp_model import __version__
 
     assert ros.ask("ros2", "pkg", "xml", "hrp_ros", "-t", "version").strip() == __version__
     programs = ros.ask("ros2", "pkg", "executables", "hrp_ros").split()[1::2]

@@ -23,8 +23,8 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
+from hrp_model import __version__
 from hrp_model.diagnostics import ModelError
-from hrp_model.version import __version__
 
 from ...engine.engine import PhysicsError
 from .case import CaseResult, Run, described

@@ -18,9 +18,8 @@ from time import perf_counter
 
 import numpy as np
 
-from hrp_model import Diagnostics
+from hrp_model import Diagnostics, __version__
 from hrp_model.diagnostics import Span
-from hrp_model.version import __version__
 
 from ...simulation import InitialState, Simulation
 from ...world.config import WorldConfig

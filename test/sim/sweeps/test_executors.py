@@ -16,7 +16,7 @@ import sweep_functions
 from each_case import mostly_slow
 from paths import ROOT
 
-from hrp_model.version import __version__
+from hrp_model import __version__
 from hrp_sim import InlineExecutor, SweepLimits, sweep
 from hrp_sim.lab.sweeps import WorkerError
 
