@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from math import copysign, inf, isinf, pi
@@ -15,6 +15,7 @@ import numpy as np
 from .devices import Device
 from .diagnostics import Span, names_with_hint
 from .geometry import Shape
+from .late_dataclass import dataclass
 from .rigid import Array, Pose, frozen_array
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from math import floor, inf, isfinite, pi
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .diagnostics import Span
+from .late_dataclass import dataclass
 from .rigid import Array, Pose, frozen_array
 
 _UNLIMITED = np.full(3, inf)

@@ -7,13 +7,15 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from itertools import islice
 from math import inf, isfinite
 from pathlib import Path
 
 from hrp_msgs.sanitize import shortened
+
+from .late_dataclass import dataclass
 
 _log = logging.getLogger("hrp_model")
 _MAX_MESSAGE = 2000  # characters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from math import cos
@@ -15,6 +15,7 @@ from .body import Body, JointType, Link
 from .devices import Camera, Device, ForceSensor, RangeSensor, WrenchFrame
 from .diagnostics import Diagnostics, Span, listed
 from .inertial_units import have_same_pose
+from .late_dataclass import dataclass
 from .rigid import Pose, axis_angle_matrix, matrix_rpy
 
 # Cameras and range sensors look along -Z of their frame S, with +Y up. REP 103 wants

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from math import hypot, inf
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .diagnostics import out_of_range
+from .late_dataclass import dataclass
 from .rigid import IDENTITY_4, Array, Pose, frozen_array, rotation_error
 
 IntArray = NDArray[np.int32]

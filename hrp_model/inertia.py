@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 import numpy as np
 
+from .late_dataclass import dataclass
 from .rigid import Array, Pose
 
 

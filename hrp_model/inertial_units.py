@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .body import Body
@@ -16,6 +14,7 @@ from .devices import (
     VectorNoise,
 )
 from .diagnostics import Span
+from .late_dataclass import dataclass
 from .rigid import Array
 
 # Tolerance for equal poses: of positions in [m], and of the elements of rotations.

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from .body import Body
@@ -21,6 +21,7 @@ from .files import resources
 from .files.model_file import decoded, format_suffix, unpacked
 from .files.package_search import PackageSearch
 from .geometry import SceneNode
+from .late_dataclass import dataclass
 
 SceneReader = Callable[[Path, "ReadContext"], SceneNode]
 BodyReader = Callable[[Source, "ReadContext"], Body | None]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import atan2, cos, frexp, hypot, inf, isfinite, ldexp, sin, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from .late_dataclass import dataclass
 
 Array = NDArray[np.float64]
 

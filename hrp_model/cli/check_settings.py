@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from ..diagnostics import (
     did_you_mean,
     did_you_mean_or_all,
 )
+from ..late_dataclass import dataclass
 from ..program.report import CODES
 from ..read_context import read_source
 

@@ -10,13 +10,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from ..diagnostics import Diagnostic, Diagnostics, Severity, counted
 from ..files.file_watch import without_recording
 from ..files.resources import read_file
+from ..late_dataclass import dataclass
 from .check_settings import Settings, SettingsError, SettingsFinder
 
 _VERSION = 1

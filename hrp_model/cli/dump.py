@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import singledispatch
 from math import isinf
 from pathlib import Path
@@ -41,6 +41,7 @@ from ..files.resources import read_file
 from ..frames import FrameOptions, body_frames
 from ..geometry import Box, Capsule, Cone, Cylinder, Geometry, Material, Mesh, Shape, Sphere
 from ..kinematics import BodyState
+from ..late_dataclass import dataclass
 from ..program.body_text import body_tree
 from ..program.command import GOOD, PROBLEMS, UsageError
 from ..program.console import print_data, print_message

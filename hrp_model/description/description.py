@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ..files.file_watch import FileWatch
 from ..files.model_file import split_model_name
 from ..frames import Base, BodyFrames, Frame, FrameOptions, LinkNaming
 from ..kinematics.loops.mimic import ClosedLoops
+from ..late_dataclass import dataclass
 from ..load import load_body
 from ..urdf import Hardware, UpAxis, UrdfOptions, body_to_srdf, convert
 from .frame_tree import FrameTree, frame_in_world, frame_tree

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import cos, isfinite, sin
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 
 from ..body import Body, JointType, Link
 from ..frames import BodyFrames, Frame
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose, matrix_quaternion, quaternion_matrix
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 
 from hrp_msgs import names, qos
@@ -17,6 +17,7 @@ from ..diagnostics import counted, listed
 from ..frames import Frame
 from ..kinematics.loops import Gap
 from ..kinematics.loops.mimic import ClosedLoops
+from ..late_dataclass import dataclass
 from ..rigid import matrix_quaternion
 from .description import Description
 from .frame_tree import NO_FRAMES, FrameTree, MovedFrame, MovedFrames

@@ -8,11 +8,11 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, islice, product
 from pathlib import Path
 from urllib.parse import unquote
 
+from ..late_dataclass import dataclass
 from .file_watch import record_file
 from .model_file import split_model_name
 from .package_search import PackageSearch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -10,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..body import Body, JointType, Link
+from ..late_dataclass import dataclass
 from ..rigid import Array
 from . import BodyState
 from .arrays import cross

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..body import Body
+from ..late_dataclass import dataclass
 from ..rigid import Array
 from .tree import aligned
 

@@ -16,7 +16,7 @@ that slip touch the ground across their whole width.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from math import cos, inf, sin
 from weakref import WeakKeyDictionary
@@ -25,6 +25,7 @@ import numpy as np
 
 from ..body import Body, Link
 from ..inertia import MassProperties, merge
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose
 from .vehicle import DifferentialDrive, Drive, vehicle_drive
 from .wheels import (

@@ -6,7 +6,6 @@ Inverse kinematics is damped least squares within joint limits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..body import Body, Joint, JointType, Link
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose
 from .arrays import cross, finite, rotations
 from .dynamics import joint_columns, poses

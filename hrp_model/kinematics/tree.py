@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..body import Body, JointType, Link
+from ..late_dataclass import dataclass
 from ..rigid import Array
 
 # Postures per block: many, so that numpy's calls cost little, but few enough that the arrays of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -13,6 +12,7 @@ import numpy as np
 from ..body import Body, JointType, Link
 from ..diagnostics import listed
 from ..geometry import Sphere
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose
 from .wheels import (
     PARALLEL,

@@ -7,7 +7,7 @@ Wheels are round links that turn without limits. Of a car some are steered, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import acos, asin, atan2, copysign, cos, hypot, inf, pi, sin
 from statistics import fmean
 
@@ -16,6 +16,7 @@ import numpy as np
 from ..body import Body, JointType, Link
 from ..frames import initial_poses
 from ..geometry import Cylinder, Shape, Sphere
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose
 from ..shapes.tessellate import shape_mesh
 

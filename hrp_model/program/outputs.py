@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..files.resources import ResourceError, path_from_uri
 from ..files.writer import IS_READ, check_writable, is_special, write_atomically
+from ..late_dataclass import dataclass
 from .command import UsageError
 from .console import print_data, print_note
 

@@ -7,12 +7,13 @@ Body's joints with links without mass between.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..body import Joint, JointType, Link, Mimic
 from ..diagnostics import Diagnostics, Span, did_you_mean
+from ..late_dataclass import dataclass
 from ..rigid import Pose
 
 

@@ -9,7 +9,6 @@ Gazebo's cameras and scanners look along +X of the sensor, with +Z up; those of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from math import atan, inf, isclose, isfinite, pi, tan
 from typing import Any, TypeAlias
 
@@ -32,6 +31,7 @@ from ..devices import (
     WrenchFrame,
 )
 from ..frames import X_S_SCAN
+from ..late_dataclass import dataclass
 from ..rigid import Pose
 from .sdf_values import SdfReader, same_noise, steady_noise, vector_noise
 from .xml_tree import Element

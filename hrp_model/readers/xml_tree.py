@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from xml.parsers import expat
 
 from ..diagnostics import Diagnostics, Source, Span
 from ..files.model_file import codec, declared_encoding
+from ..late_dataclass import dataclass
 
 # A decimal number, or "inf" or "nan", which callers may reject.
 NUMBER = re.compile(

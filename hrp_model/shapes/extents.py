@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import cos, degrees, radians, sin
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..body import Body
 from ..geometry import Color, Shape
+from ..late_dataclass import dataclass
 from ..rigid import Array
 from .measure import OrientedBox, box_around
 from .tessellate import shape_mesh

@@ -6,7 +6,7 @@ Surfaces of revolution and texture coordinates are made here too.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import cos, hypot, pi, sin
 
@@ -25,6 +25,7 @@ from ..geometry import (
     Sphere,
     Texture,
 )
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose
 from .meshing import planar_tex_coords, unit
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, pairwise
 
 from ..diagnostics import Diagnostics, Source, Span, did_you_mean_or_all, listed
+from ..late_dataclass import dataclass
 from ..readers.yaml.nodes import Mapping as YamlMapping
 from ..readers.yaml.nodes import Node, Scalar
 from ..readers.yaml.nodes import Sequence as YamlSequence

@@ -6,7 +6,6 @@ The closed loops are YAML, to be written beside a URDF, which is always a tree.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..files.writer import cache_folder, yaml_text
 from ..frames import BodyFrames, body_frames
 from ..kinematics.loops import Mimic, loop_closures, mimic_joints
 from ..kinematics.loops.constraints import loop_joints, loop_name
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose, matrix_quaternion, matrix_rpy
 from .glb import UpAxis
 from .options import Hardware, UrdfOptions

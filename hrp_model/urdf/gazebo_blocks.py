@@ -8,7 +8,6 @@ The inverse of the readers' of SDF. Gazebo's cameras and scanners look along +X 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import atan, inf, pi, tan
 from typing import TypeVar
@@ -37,6 +36,7 @@ from ..devices import (
 from ..frames import X_S_SCAN, BodyFrames, add_unique, unique_name
 from ..geometry import Surface, SurfaceRule
 from ..inertial_units import InertialUnit, inertial_units
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose
 from .options import UrdfOptions
 from .shapes import element, pose_text

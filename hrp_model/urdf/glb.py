@@ -7,7 +7,7 @@ import json
 import struct
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from math import sqrt
 from typing import Any
@@ -18,6 +18,7 @@ from PIL import Image
 
 from ..files.resources import read_file
 from ..geometry import Attribute, Color, IntArray, Material, Mesh, Texture
+from ..late_dataclass import dataclass
 from ..rigid import Array
 from ..shapes.images import opened_image, texture_image
 from ..shapes.measure import unique_rows

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from ..frames import Base, FrameOptions, LinkNaming
 from ..kinematics.actuation import CommandInterface
+from ..late_dataclass import dataclass
 
 __all__ = ["Base", "CommandInterface", "Hardware", "LinkNaming", "UrdfOptions", "UrdfVersion"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isclose
 from pathlib import Path
 from typing import TypeAlias
@@ -22,6 +22,7 @@ from ..diagnostics import Diagnostics, Span
 from ..files.writer import write_atomically
 from ..frames import legal_name, unique_name
 from ..geometry import Y_TO_Z, Box, Capsule, Cylinder, Material, Mesh, Shape, Sphere, Texture
+from ..late_dataclass import dataclass
 from ..readers.urdf.objects import Capsule as CapsuleElement
 from ..rigid import Pose, matrix_rpy
 from ..shapes.tessellate import placed_mesh, placed_mesh_key

@@ -8,13 +8,14 @@ exception, and those of JointStateTopicSystem, which reads and writes three quan
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from xml.etree import ElementTree
 
 from ..body import Body
 from ..diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all, listed
 from ..frames import BodyFrames
 from ..kinematics.actuation import controlled_joints
+from ..late_dataclass import dataclass
 from ..readers.xml_tree import Element
 from .control_blocks import STATE_INTERFACES, hardware_element, system_name, topic_state
 from .options import Hardware

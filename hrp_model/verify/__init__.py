@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -14,6 +14,7 @@ from ..body import Body
 from ..diagnostics import Diagnostics
 from ..frames import body_frames
 from ..kinematics.loops import mimic_joints
+from ..late_dataclass import dataclass
 from ..urdf import UpAxis, UrdfOptions, body_to_srdf, convert, repaired
 from .compare import compared
 from .compare_shapes import MeshFiles, compared_shapes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -16,6 +16,7 @@ import numpy as np
 from ..diagnostics import listed
 from ..files.package_search import MANIFEST, enclosing_package, package_name
 from ..geometry import Y_TO_Z, Box, Cylinder, Geometry, Mesh, Shape, Sphere
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose
 from ..shapes.measure import area, bounding_box, is_empty, signed_volume
 from ..shapes.tessellate import shape_mesh

@@ -7,7 +7,6 @@ or computed by ``BodyState``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf, pi
 
@@ -20,6 +19,7 @@ from ..inertia import MassProperties, merge
 from ..kinematics import BodyState
 from ..kinematics.loops import Mimic
 from ..kinematics.state import STANDARD_GRAVITY
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose, axis_angle_matrix, rpy_matrix, skew
 from .library import Dynamics
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from ..geometry import IntArray
 from ..inertia import MassProperties
+from ..late_dataclass import dataclass
 from ..rigid import Array
 
 

@@ -6,7 +6,7 @@ The Body's follow from its own equations of motion, the URDF's from a library.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, pi
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from ..body import Body, Joint
 from ..kinematics import BodyState
 from ..kinematics.state import STANDARD_GRAVITY
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose, axis_angle_matrix
 from .expected import Expected, sample_range
 from .library import DynamicRobot, LibraryMotion, LibraryRobot, Quantity

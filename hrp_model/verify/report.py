@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from math import inf, isinf, isnan
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..late_dataclass import dataclass
 from ..printable import printable
 from ..rigid import Array
 from .library import SUBJECTS, Quantity

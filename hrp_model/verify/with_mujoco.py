@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import frexp, ldexp
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ import numpy as np
 
 from ..inertia import MassProperties
 from ..kinematics.state import STANDARD_GRAVITY
+from ..late_dataclass import dataclass
 from ..readers.mjcf.compiler import quiet_libraries
 from ..rigid import Array, Pose, matrix_quaternion
 from .library import (

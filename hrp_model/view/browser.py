@@ -11,11 +11,11 @@ import html
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..late_dataclass import dataclass
 from .html import SELECTION_LABEL
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from math import atan2, cos, hypot, sin
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ..late_dataclass import dataclass
 from ..rigid import Array
 from .browser import CAMERA_ORDER, TOOLBAR
 

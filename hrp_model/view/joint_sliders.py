@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import ceil, degrees, floor, isinf, log10, pi
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from ..diagnostics import Diagnostics
 from ..frames import body_frames
 from ..kinematics.loops import loop_closures, mimic_joints
 from ..kinematics.loops.mimic import ClosedLoops
+from ..late_dataclass import dataclass
 from ..printable import printable
 from ..program.body_text import joint_words
 from ..rigid import Array

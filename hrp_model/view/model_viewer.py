@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..body import Body
 from ..diagnostics import Diagnostic
 from ..kinematics.kinematic_state import KinematicState
+from ..late_dataclass import dataclass
 from ..printable import printable
 from .html import SELECTION_LABEL, escaped, padded, style
 from .joint_sliders import DEGREES, DEGREES_HINT, MAX_SLIDERS, JointSliders, is_angle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from ..body import Body, Link
 from ..geometry import Mesh, Shape
 from ..inertia import equivalent_box
 from ..kinematics.kinematic_state import KinematicState
+from ..late_dataclass import dataclass
 from ..printable import printable
 from ..rigid import Array, matrix_quaternion
 from ..shapes.measure import BoundingBox, geometry_box, union

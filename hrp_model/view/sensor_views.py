@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import atan, pi, tan
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from ..devices import Camera, Device, LensType, Light, RangeSensor
 from ..frames import X_S_OPTICAL
 from ..geometry import IntArray
+from ..late_dataclass import dataclass
 from ..rigid import Array, Pose, matrix_quaternion
 from .robot import RobotView, label_text
 from .viewer import Viewer, quaternion_wxyz

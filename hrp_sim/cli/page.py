@@ -6,7 +6,6 @@ import argparse
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from math import ceil
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from hrp_model import Body, BodyState, Diagnostic, Diagnostics, Severity
 from hrp_model.diagnostics import counted, number_text
 from hrp_model.files.writer import write_atomically
+from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 from hrp_model.program.body_text import body_tree
 from hrp_model.program.command import GOOD, PROBLEMS

@@ -7,12 +7,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 
 from ..engine.schedule import NS_PER_S

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
 from urllib.parse import quote
+
+from hrp_model.late_dataclass import dataclass
 
 from ..engine.engine import AnyArray, PhysicsError, Placement
 from ..engine.schedule import NEVER_NS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from math import isfinite, isnan, nan
 from numbers import Real
@@ -13,6 +13,7 @@ from numbers import Real
 import numpy as np
 
 from hrp_model.diagnostics import did_you_mean, listed
+from hrp_model.late_dataclass import dataclass
 from hrp_msgs.sanitize import one_line, shortened
 
 from ..engine.schedule import NS_PER_S

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import copysign, isnan
 
 import numpy as np
 
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ..engine.engine import AnyArray

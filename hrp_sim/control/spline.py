@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ..engine.schedule import NS_PER_S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from math import inf, isnan
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hrp_model import Body, JointType
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_msgs.sanitize import shortened
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, BodyState, Link, Pose
 from hrp_model.diagnostics import out_of_range
 from hrp_model.kinematics.state import STANDARD_GRAVITY
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from .materials import MaterialTable

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
 
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from .engine import AnyArray, PhysicsError

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model.diagnostics import out_of_range
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 # The material of a link that names none.

@@ -7,7 +7,7 @@ import struct
 import sys
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from io import BytesIO
 from math import prod
@@ -17,6 +17,7 @@ import numpy as np
 
 from hrp_model.files.resources import read_file
 from hrp_model.files.writer import write_atomically
+from hrp_model.late_dataclass import dataclass
 
 from .engine import AnyArray, PhysicsError, PhysicsSettings
 from .materials import MaterialTable

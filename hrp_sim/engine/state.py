@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import NamedTuple, NoReturn, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, Pose
 from hrp_model.body import ExtraJointType
 from hrp_model.diagnostics import names_with_hint
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, frozen_array
 
 # Bound on every number of drives and wrenches, in SI units; engines reject larger ones.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, is_dataclass
+from dataclasses import MISSING, field, is_dataclass
 from dataclasses import fields as dataclass_fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model.diagnostics import names_with_hint
+from hrp_model.late_dataclass import dataclass
 from hrp_msgs.recording import RecordedTopic, Recording
 
 from ..engine.schedule import NS_PER_S

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Pose
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ..engine.state import BodyPoses

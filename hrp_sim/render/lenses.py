@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import atan, ceil, inf, pi
 from typing import NamedTuple
@@ -26,6 +25,7 @@ from hrp_model.devices import (
     LensFunction,
     LensType,
 )
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, Pose
 
 from .view import (

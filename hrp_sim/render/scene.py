@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from PIL import Image
 from hrp_model import Body, Diagnostics
 from hrp_model.devices import Light
 from hrp_model.geometry import Material, Mesh, Shape, Texture
+from hrp_model.late_dataclass import dataclass
 from hrp_model.shapes.images import texture_image
 from hrp_model.shapes.measure import OrientedBox, box_around, used_vertices
 from hrp_model.shapes.meshing import corner_normals

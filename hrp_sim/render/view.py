@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import pi, tan
 from typing import ClassVar, NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model.devices import NO_DISTORTION, Intrinsics
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ..engine.articulation.numeric_limits import MAX_RANGE

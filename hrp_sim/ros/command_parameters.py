@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from hrp_model.late_dataclass import dataclass
 from hrp_msgs.node.parameters import Param, Value, declare
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.commands import AS_PUBLISHED, VELOCITY_TYPES

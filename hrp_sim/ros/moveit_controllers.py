@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rclpy.node import Node
@@ -12,6 +11,7 @@ from rclpy.node import Node
 from hrp_model import Diagnostics, Severity
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.files.resources import ResourceError, resolve
+from hrp_model.late_dataclass import dataclass
 from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping as YamlMapping
 from hrp_model.readers.yaml.nodes import Scalar

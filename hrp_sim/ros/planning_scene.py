@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import numpy as np
 from rclpy.node import Node
 
 from hrp_model import Body, Pose
+from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 from hrp_model.rigid import Array, matrix_quaternion
 from hrp_msgs import qos

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from hrp_model import Body, Diagnostics, Pose, rviz
 from hrp_model.frames import Base, Frame, FrameOptions, body_frames
 from hrp_model.kinematics.vehicle import rolling_wheels, track_drive
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_model.shapes.measure import BoundingBox, union
 from hrp_msgs import names

@@ -17,7 +17,6 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -35,6 +34,7 @@ from hrp_model.description.description import DescriptionOptions
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.resources import share_folder
 from hrp_model.files.writer import is_special
+from hrp_model.late_dataclass import dataclass
 from hrp_model.program.command import StopSignals, print_problem
 from hrp_model.program.console import print_message
 from hrp_model.ros.model_node import logged_diagnostics

@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Point, Pose, Vector3
 
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, matrix_quaternion
 from hrp_msgs.convert.basic import set_header, set_quaternion, set_xyz
 

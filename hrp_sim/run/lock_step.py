@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from math import inf
+
+from hrp_model.late_dataclass import dataclass
 
 from ..engine.schedule import SampleClock
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from hrp_model.late_dataclass import dataclass
 
 from ..engine.schedule import NS_PER_S, SampleClock
 

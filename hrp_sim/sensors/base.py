@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, Protocol, TypedDict, TypeVar
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from hrp_model import Body, Diagnostics, Pose, devices
 from hrp_model.diagnostics import Span
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import ZERO_3, Array
 from hrp_msgs.readings import Depths, Pixels, Reading
 

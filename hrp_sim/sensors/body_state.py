@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import nan
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model import JointType, Pose
 from hrp_model.kinematics.vehicle import vehicle_drive
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, matrix_quaternion, quaternion_matrix
 from hrp_msgs.readings import JointReading, OdometryReading, WheelOdometryReading
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, nan
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model import Pose, devices
 from hrp_model.devices import ImageType
+from hrp_model.late_dataclass import dataclass
 from hrp_msgs.readings import ImageReading
 
 from ..engine.articulation.numeric_limits import MAX_RANGE

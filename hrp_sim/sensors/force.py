@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import expm1, pi
 
 import numpy as np
 
 from hrp_model import JointType, Pose, devices
 from hrp_model.frames import wrench_pose
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_msgs.readings import TorqueReading, WrenchReading
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import hypot
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.devices import NO_NOISE, AxisNoise, VectorNoise
 from hrp_model.inertial_units import InertialUnit
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
 from hrp_msgs.readings import ImuReading, PerAxis, Quaternion
 

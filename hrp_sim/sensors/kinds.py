@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from math import inf
 from typing import Any, Generic, TypeVar
@@ -17,6 +16,7 @@ import numpy as np
 from hrp_model import Body, devices
 from hrp_model.inertial_units import inertial_units
 from hrp_model.kinematics.vehicle import vehicle_drive
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_msgs import names
 from hrp_msgs.readings import Reading

@@ -7,7 +7,7 @@ and depth cameras, ``ColorNoise`` of the pixels of images.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from math import exp, expm1, inf, sqrt
 
@@ -16,6 +16,7 @@ from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
 from hrp_model.devices import AxisNoise, VectorNoise
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ..engine.articulation.numeric_limits import MAX_COORDINATE

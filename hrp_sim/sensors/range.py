@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from math import inf
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from hrp_model import Pose, devices
 from hrp_model.devices import MAX_RAYS, pitch_angles, yaw_angles, yaw_increment
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_msgs.readings import LightBeamReading, RangeImageReading, ScanReading
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
 import numpy as np
 
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_msgs.readings import Reading
 

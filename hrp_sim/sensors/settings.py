@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, field, fields, replace
 from math import inf, pi
 from typing import Any
+
+from hrp_model.late_dataclass import dataclass
 
 # What the topmost frame of a robot follows: values of the option ``odometry``.
 TRUTH, WHEELS, NONE = "truth", "wheels", "none"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import cos, hypot, sin
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model.body import Body, JointType
 from hrp_model.kinematics.drive import DriveKinematics, drive_kinematics
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_msgs.readings import WheelOdometryReading
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial, reduce
 from operator import matmul
 from typing import Any
@@ -18,6 +18,7 @@ from hrp_model.description.frame_tree import FrameTree
 from hrp_model.description.publisher import MAX_FREQUENCY
 from hrp_model.files.writer import mesh_folder
 from hrp_model.frames import Base, BodyFrames, Frame, FrameOptions, body_frames
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, matrix_quaternion
 from hrp_msgs import names, qos
 from hrp_msgs.convert.basic import diagnostic_status

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf, isfinite
 
 import numpy as np
 
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.late_dataclass import dataclass
 from hrp_msgs.sanitize import shortened
 
 from ..control import (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hrp_model import Body
+from hrp_model.late_dataclass import dataclass
 from hrp_msgs import names, qos
 from hrp_msgs.convert.converter import Converter, Frames, make_converter
 from hrp_msgs.messages import Message

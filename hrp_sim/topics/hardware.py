@@ -8,8 +8,10 @@ was deactivated keep their last value.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isnan, nan
+
+from hrp_model.late_dataclass import dataclass
 
 INTERFACES = ("position", "velocity", "effort")
 # Messages in which a position must stay before another interface can act. A trajectory with

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_model.view.browser import part
 from hrp_model.view.robot import label_text

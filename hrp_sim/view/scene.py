@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hrp_model.geometry import Shape
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_model.shapes.extents import Extents, hidden
 from hrp_model.view.cameras import Subject

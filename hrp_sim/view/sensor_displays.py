@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil, inf, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from hrp_model import Pose
 from hrp_model.frames import X_S_OPTICAL, X_S_SCAN
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_model.view.browser import part
 from hrp_model.view.html import padded

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import inf, isfinite
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import numpy as np
 
 from hrp_model import JointType, Link
 from hrp_model.kinematics.vehicle import rolling_wheels
+from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 from hrp_model.view.html import padded
 from hrp_model.view.joint_sliders import (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from hrp_model import Pose
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ..control import HOLD, ControlSettings

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hrp_model import Body
 from hrp_model.devices import Attachment, GenericDevice, Light
 from hrp_model.frames import with_joint_names
+from hrp_model.late_dataclass import dataclass
 from hrp_model.validate import validated_as
 from hrp_msgs.names import (
     NAMESPACED,

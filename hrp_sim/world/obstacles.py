@@ -12,7 +12,6 @@ that cannot move are therefore ``GAP`` lower than they are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
 from typing import NamedTuple
@@ -21,6 +20,7 @@ import numpy as np
 
 from hrp_model import Link, Pose
 from hrp_model.geometry import Shape
+from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 from hrp_model.rigid import Array, matrix_quaternion
 from hrp_model.shapes.tessellate import shape_mesh

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from hrp_model.files.writer import yaml_text
 from hrp_model.frames import level_scans
 from hrp_model.kinematics.vehicle import vehicle_drive
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_model.shapes.tessellate import shape_mesh
 

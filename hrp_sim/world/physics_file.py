@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Span, counted, did_you_mean, out_of_range
 from hrp_model.files.resources import ResourceError, resolve
+from hrp_model.late_dataclass import dataclass
 from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping, Scalar, Sequence
 from hrp_model.readers.yaml.tree import parse

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as AbstractMapping
 from contextlib import suppress
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import Field, fields, replace
 from math import inf
 from typing import Any
 
 from hrp_model import Body, Diagnostics
 from hrp_model.diagnostics import Span, did_you_mean_or_all
 from hrp_model.inertial_units import inertial_units
+from hrp_model.late_dataclass import dataclass
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_msgs.names import topic_token
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, combinations, product
 from math import isfinite
 from typing import Any, NamedTuple
 
 from ...body import Body, JointType, Link
 from ...diagnostics import did_you_mean
+from ...late_dataclass import dataclass
 from ..yaml.tree import Mapping, Node, Scalar, Sequence
 from .scope import Scope
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import inf, pi
 from typing import Any, TypedDict
 
@@ -30,6 +30,7 @@ from ...devices import (
     SpotLight,
 )
 from ...diagnostics import Span
+from ...late_dataclass import dataclass
 from ...rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml.tree import Mapping, Scalar
 from .scope import COMMON, Placement, Scope, flag, lenient_choice, rotation, word_set

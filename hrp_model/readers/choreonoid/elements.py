@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ...diagnostics import did_you_mean
 from ...geometry import Shape
 from ...inertia import MassProperties, describe_asymmetry, is_symmetric, symmetric, tensor
+from ...late_dataclass import dataclass
 from ...rigid import Array
 from ..yaml.tree import Mapping, Node
 from . import devices

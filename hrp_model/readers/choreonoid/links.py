@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, isfinite, isinf
 from typing import Any
 
@@ -13,6 +13,7 @@ from ...body import UNLIMITED, Joint, JointType, Link, Range
 from ...devices import Device
 from ...diagnostics import did_you_mean_or_all
 from ...inertia import MassProperties, merge
+from ...late_dataclass import dataclass
 from ...rigid import Array, Pose, axis_by_name, unit_vector
 from ..joints import resistance
 from ..yaml.tree import Mapping, Node, Scalar, Sequence

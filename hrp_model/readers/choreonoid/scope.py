@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from collections.abc import Mapping as AbstractMapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import radians
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from ...diagnostics import Diagnostics, Source, Span, did_you_mean, did_you_mean_or_all
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext, read_source
 from ...rigid import IDENTITY_3, IDENTITY_4, Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml.tree import Document, Mapping, Node, Scalar, Sequence, parse_document

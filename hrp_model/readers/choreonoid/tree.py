@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ...body import ExtraJoint, JointType, Link
 from ...devices import Device
 from ...diagnostics import Span, did_you_mean
+from ...late_dataclass import dataclass
 from ...rigid import Pose
 from ..joints import has_circle
 from ..yaml.tree import Mapping, Node, Scalar, Sequence

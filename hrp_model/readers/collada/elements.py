@@ -6,12 +6,13 @@ References are URLs, SID addresses and parameters.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, isfinite, radians
 
 import numpy as np
 
 from ...diagnostics import Diagnostics, listed
+from ...late_dataclass import dataclass
 from ...rigid import IDENTITY_4, Array, Pose, axis_angle_matrix, is_rotation, unit_vector
 from ..xml_tree import NUMBER, Element
 

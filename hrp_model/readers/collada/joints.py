@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, radians
 
 from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics
+from ...late_dataclass import dataclass
 from ...rigid import Array, unit_vector
 from ..joints import Follower
 from ..xml_tree import Element

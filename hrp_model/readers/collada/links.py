@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...diagnostics import Diagnostics, MissingLibraryError
 from ...geometry import SceneNode, Shape
 from ...inertia import MassProperties
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext
 from ...rigid import IDENTITY_4, Array, Pose
 from ..xml_tree import Element

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ...body import Body, Joint, JointType, Link, link_pair
 from ...geometry import Shape
 from ...inertia import merge
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext
 from ...rigid import IDENTITY_4, Pose
 from ..joints import resolve_mimics

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 from ...diagnostics import Diagnostics, Severity, Source
 from ...files.resources import MAX_TEXT_SIZE
 from ...geometry import Color, Material, Mesh, SceneNode, Shape, Texture
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext, read_source
 from ...rigid import Array, axis_angle_matrix, unit_vector
 from ..xml_tree import Element, parse

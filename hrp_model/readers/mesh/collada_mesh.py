@@ -6,7 +6,7 @@ Elements are found by id; those that are left out are reported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from math import isfinite
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...diagnostics import Diagnostics
 from ...geometry import Attribute, IntArray, Mesh
+from ...late_dataclass import dataclass
 from ...rigid import Array
 from ...shapes.meshing import face_set, unit
 from ...shapes.triangulate import fan_corners, polygon_with_holes, strip_corners

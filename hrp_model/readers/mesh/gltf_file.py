@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...files.resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ...geometry import GREY, Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext
 from ...rigid import Array, quaternion_matrix
 from ...shapes.meshing import unit

@@ -9,7 +9,7 @@ import re
 import struct
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...files.resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ...geometry import GREY, Attribute, IntArray, SceneNode, Shape, Texture
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext
 from ...rigid import Array
 from ...shapes.meshing import face_set, unit

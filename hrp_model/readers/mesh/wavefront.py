@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ...diagnostics import Source, Span, did_you_mean
 from ...files.resources import MAX_TEXT_SIZE, read_file
 from ...geometry import GREY, Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext, read_source
 from ...rigid import Array
 from ...shapes.meshing import unit

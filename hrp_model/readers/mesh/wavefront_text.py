@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...geometry import ByteArray, IntArray
+from ...late_dataclass import dataclass
 from ...rigid import Array
 from ..number_list import number_list
 

@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from threading import Lock
@@ -24,6 +24,7 @@ import numpy as np
 from ...diagnostics import Span
 from ...files.resources import MAX_FILE_SIZE, read_file
 from ...frames import add_unique
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext, read_source
 from ...rigid import Array
 from ..xml_tree import Element, parse

@@ -6,7 +6,7 @@ Mimic joints are linear relations of joint positions.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import inf, isclose, isfinite
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics
 from ...frames import add_unique
+from ...late_dataclass import dataclass
 from ...rigid import Array, Pose, axis_angle_matrix
 from ..joints import ball_hinges, resistance
 from .compiler import Compiled, optional_row, titled

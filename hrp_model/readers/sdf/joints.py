@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf, pi
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics, did_you_mean_or_all
 from ...frames import add_unique
+from ...late_dataclass import dataclass
 from ...rigid import Array, Pose, unit_vector
 from ..joints import Follower, ball_hinges, resistance
 from ..sdf_values import SdfReader

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ...body import Body, Joint, JointType, Link, Mimic, link_pair
 from ...devices import Device
 from ...diagnostics import did_you_mean_or_all
 from ...inertia import MassProperties
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext, TooLargeError
 from ...rigid import Pose
 from ..joints import has_circle, intermediate_link, resolve_mimics

@@ -6,7 +6,7 @@ Motors are described by <ros2_control> and <transmission> blocks.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from math import hypot, inf
 
@@ -15,6 +15,7 @@ from urdf_parser_py import urdf
 
 from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics, Span, did_you_mean, did_you_mean_or_all, listed
+from ...late_dataclass import dataclass
 from ...rigid import Array, Pose, unit_vector
 from ..joints import Follower, has_circle, resistance
 from ..sdf_values import SdfReader

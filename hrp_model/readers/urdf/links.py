@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ...geometry import (
     Texture,
 )
 from ...inertia import MassProperties
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext
 from ...rigid import IDENTITY_3, Array, Pose, quaternion_matrix, rpy_matrix
 from ..xml_tree import Element

@@ -6,10 +6,11 @@ USE is resolved, and instances of PROTOs are expanded, on access.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from ...diagnostics import Diagnostics, Source, Span
+from ...late_dataclass import dataclass
 from ...read_context import TooLargeError
 
 # Limit of repeated and copied nodes: PROTOs and USEs that double at every level would fill any

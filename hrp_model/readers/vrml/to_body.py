@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...diagnostics import Source, Span
 from ...files.model_file import format_stem, format_suffix
 from ...geometry import SceneNode, Shape
 from ...inertia import MassProperties, merge
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext, read_source
 from ...rigid import Array, Pose, is_rotation
 from .fields import Fields, known_types, scenery_types

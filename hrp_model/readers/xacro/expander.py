@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer
@@ -22,6 +21,7 @@ from ...diagnostics import (
     did_you_mean_or_all,
 )
 from ...files.resources import OutsideError, ResourceError
+from ...late_dataclass import dataclass
 from ...read_context import ReadContext, read_source
 from ..xml_tree import Element, parse
 

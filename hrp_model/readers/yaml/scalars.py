@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, isfinite
 from typing import Any, final
 
 from ...diagnostics import Diagnostics, Source, Span
+from ...late_dataclass import dataclass
 
 # Numbers as C's strtod reads them, at the beginning of a scalar's text.
 NUMBER = re.compile(

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping as AbstractMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 from ...diagnostics import Diagnostics, Source, Span
+from ...late_dataclass import dataclass
 from ..number_list import paused_gc
 from . import _yaml
 from .nodes import Context, Mapping, Node, Scalar, Sequence, number_nodes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from itertools import combinations
 from math import comb, pi
@@ -24,6 +24,7 @@ from ...frames import initial_poses
 from ...geometry import Y_TO_Z, Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from ...kinematics.loops import mimic_joints
 from ...kinematics.state import BodyState
+from ...late_dataclass import dataclass
 from ...rigid import Array, Pose
 from ...shapes.measure import BoundingBox, bounding_box, is_empty, overlap, union
 from ...shapes.tessellate import shape_mesh, transformed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from math import isfinite
 
@@ -14,6 +13,7 @@ from ...body import Body, JointType, Link
 from ...frames import BodyFrames, initial_poses, unique_name
 from ...kinematics.actuation import controlled_joints
 from ...kinematics.state import BodyState
+from ...late_dataclass import dataclass
 from ...rigid import Array
 from ...shapes.measure import geometry_box, union
 

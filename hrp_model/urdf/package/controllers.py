@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from ...kinematics.actuation import (
 )
 from ...kinematics.drive import drive_kinematics
 from ...kinematics.vehicle import DifferentialDrive, differential_drive, rolling_wheels
+from ...late_dataclass import dataclass
 from ..control_blocks import has_sensors
 from ..gazebo_blocks import Sensors, wrench_frame
 from ..options import Hardware, UrdfOptions

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf, isfinite, pi
 from typing import Any, NamedTuple, TypeAlias
 
@@ -28,6 +27,7 @@ from ...kinematics.loops.constraints import loop_joints
 from ...kinematics.state import BodyState
 from ...kinematics.vehicle import rolling_wheels
 from ...kinematics.wheels import lowest
+from ...late_dataclass import dataclass
 from ...rigid import matrix_rpy
 from ..moveit.collisions import ROUND, PairStudy, Postures, sampled_pairs
 from ..moveit.groups import Group, gripper_postures, planning_groups

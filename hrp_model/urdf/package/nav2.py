@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any, TypeAlias
 
@@ -24,6 +23,7 @@ from ...files.writer import yaml_text
 from ...frames import BodyFrames, Frame, level_scans
 from ...kinematics.drive import DriveLimits, drive_limits
 from ...kinematics.wheels import link_vertices, lowest, root_poses
+from ...late_dataclass import dataclass
 from ...rigid import Array, Pose
 from ...shapes.measure import BoundingBox
 from .package_files import Addition, PackagedRobot, Part

@@ -10,7 +10,7 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
@@ -21,6 +21,7 @@ from ...collision.shapes import CollisionShapes
 from ...diagnostics import Diagnostics
 from ...files.writer import staged_folder, write_atomically
 from ...frames import Base
+from ...late_dataclass import dataclass
 from ..convert import convert
 from ..glb import UpAxis
 from ..options import UrdfOptions

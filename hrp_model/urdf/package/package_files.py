@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
@@ -21,6 +21,7 @@ from ...diagnostics import Diagnostics, counted
 from ...files.writer import yaml_text
 from ...frames import BodyFrames, initial_poses, legal_name
 from ...kinematics.actuation import controlled_joints
+from ...late_dataclass import dataclass
 from ...rigid import matrix_rpy
 from ..convert import LOOPS_FILE, Conversion
 from ..gazebo_blocks import (

@@ -8,7 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from hrp_model.diagnostics import Span, did_you_mean_or_all, out_of_range
 from hrp_model.files.resources import ResourceError, read_file, resolve
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 if TYPE_CHECKING:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from hrp_model import Pose
 from hrp_model.body import ExtraJointType
 from hrp_model.devices import Conveyor, HoldCondition, Holder
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, unit_vector
 
 from ...engine.engine import Engine, PhysicsError

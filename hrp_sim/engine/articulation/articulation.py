@@ -9,7 +9,6 @@ every number in them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from hrp_model import Link
 from hrp_model.diagnostics import listed
 from hrp_model.geometry import Surface
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, Pose
 
 from ..engine import PhysicsError, Placement

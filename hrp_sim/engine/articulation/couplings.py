@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
@@ -12,6 +12,7 @@ from hrp_model import Body, BodyState, JointType, Link
 from hrp_model.body import ExtraJoint, ExtraJointType
 from hrp_model.kinematics.loops import loop_closures
 from hrp_model.kinematics.loops.constraints import LoopConstraints, loop_name
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, Pose, is_rotation
 
 from ..engine import PhysicsError, Placement

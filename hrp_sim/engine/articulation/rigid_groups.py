@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +12,7 @@ from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Shape
 from hrp_model.inertia import MassProperties, merge, point_inertia
 from hrp_model.kinematics import BodyState
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.measure import BoundingBox, geometry_box, union
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from math import pi
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ import numpy as np
 
 from hrp_model import Pose
 from hrp_model.body import ExtraJointType
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, is_rotation, skew, unit_vector
 
 from ..articulation.articulation import STATIC, Articulation, IntArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from math import inf
 
 import numpy as np
@@ -10,6 +10,7 @@ import ode
 from numpy.typing import NDArray
 
 from hrp_model.kinematics.arrays import cross
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ..articulation.articulation import STATIC, Articulation

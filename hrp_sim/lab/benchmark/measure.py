@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from time import perf_counter
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.table import Table
 
 from hrp_model import Diagnostic, Diagnostics
 from hrp_model.geometry import Cone, Mesh
+from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 
 from ...engine.engine import PhysicsSettings, Solver

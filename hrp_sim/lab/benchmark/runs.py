@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import atan2, cos, inf, sin, tau
 from statistics import median
 from time import process_time
@@ -18,6 +18,7 @@ from hrp_model.frames import level_scans
 from hrp_model.kinematics.drive import drive_limits
 from hrp_model.kinematics.vehicle import vehicle_drive
 from hrp_model.kinematics.wheels import root_poses
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ...control import vehicle_command

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TypeAlias
 
 from hrp_model import Body
 from hrp_model.diagnostics import MissingLibraryError
+from hrp_model.late_dataclass import dataclass
 from hrp_model.verify import (
     INSTALL,
     Outcome,

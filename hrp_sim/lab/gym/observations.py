@@ -6,7 +6,6 @@ Rewards, ends and observations see them in the state of an episode.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from hrp_model import Body
 from hrp_model.body import Range
 from hrp_model.diagnostics import names_with_hint
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, matrix_quaternion
 
 from ...engine.articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import gymnasium
@@ -14,6 +13,7 @@ from gymnasium.error import ResetNeeded
 
 from hrp_model import Body, Diagnostics
 from hrp_model.diagnostics import names_with_hint
+from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 
 from ...engine.engine import PhysicsError

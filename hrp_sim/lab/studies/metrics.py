@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as AbstractMapping
-from dataclasses import dataclass
 from enum import Enum
 from math import floor, inf, nan
 
 import numpy as np
 
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.late_dataclass import dataclass
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar
 from hrp_model.rigid import Array
 

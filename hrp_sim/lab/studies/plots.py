@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
@@ -16,6 +15,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 from hrp_model.rigid import Array
 

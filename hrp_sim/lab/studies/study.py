@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Sequence as AbstractSequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.diagnostics import Source
+from hrp_model.late_dataclass import dataclass
 from hrp_model.readers.yaml.nodes import Mapping
 
 from ...engine.engine import PhysicsError

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Sequence as AbstractSequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from math import isfinite, prod
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hrp_model.diagnostics import Span, did_you_mean, did_you_mean_or_all, needs_extra
+from hrp_model.late_dataclass import dataclass
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 
 from ...engine.engine import PhysicsSettings

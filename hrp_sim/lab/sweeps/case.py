@@ -9,7 +9,7 @@ import os
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from hrp_model.diagnostics import needs_extra
 from hrp_model.files.writer import write_atomically
+from hrp_model.late_dataclass import dataclass
 
 from ...engine.engine import AnyArray
 from ...engine.snapshot import ArrayFileError, pack_arrays, read_arrays

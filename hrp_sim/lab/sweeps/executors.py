@@ -16,7 +16,6 @@ from concurrent.futures import (
     ThreadPoolExecutor,
 )
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from itertools import islice
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from hrp_model import __version__
 from hrp_model.diagnostics import ModelError
+from hrp_model.late_dataclass import dataclass
 
 from ...engine.engine import PhysicsError
 from .case import CaseResult, Run, described

@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
 
+from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 
 from ...engine.snapshot import MAX_SIZE

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path, PurePath
@@ -20,6 +20,7 @@ import numpy as np
 
 from hrp_model import Diagnostics, __version__
 from hrp_model.diagnostics import Span
+from hrp_model.late_dataclass import dataclass
 
 from ...simulation import InitialState, Simulation
 from ...world.config import WorldConfig

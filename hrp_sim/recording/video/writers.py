@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ from PIL import Image
 
 from hrp_model.diagnostics import MissingLibraryError, needs_extra
 from hrp_model.files.writer import naming, staged_file
+from hrp_model.late_dataclass import dataclass
 
 from ...render import Pixels
 

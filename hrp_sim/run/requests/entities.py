@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hrp_model import Pose
 from hrp_model.diagnostics import counted, did_you_mean_or_all
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, quaternion_matrix
 from hrp_msgs.names import MAX_NAMESPACE_LENGTH, topic_token
 

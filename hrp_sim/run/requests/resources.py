@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from hrp_model.files.resources import (
     path_from_uri,
     share_folder,
 )
+from hrp_model.late_dataclass import dataclass
 from hrp_model.load import load_body, load_body_text
 from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES, FileKind, file_kind
 

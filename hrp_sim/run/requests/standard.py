@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum, auto
 from itertools import combinations, product
 from weakref import WeakKeyDictionary
@@ -18,6 +18,7 @@ import numpy as np
 
 from hrp_model import Body
 from hrp_model.geometry import Shape
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_model.shapes.measure import boxes_overlap, used_vertices
 from hrp_model.shapes.tessellate import shape_mesh

@@ -6,13 +6,14 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.late_dataclass import dataclass
 from hrp_msgs.names import NameCollisionError, namespace_error
 
 from ...control.controllers import ControllerEntry

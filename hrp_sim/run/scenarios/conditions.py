@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
 import numpy as np
 
 from hrp_model.diagnostics import number_text
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ...simulation import Simulation

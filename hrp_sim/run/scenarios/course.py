@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
 
 from hrp_model import Body, Diagnostics
 from hrp_model.diagnostics import Span, did_you_mean_or_all
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 
 from ...engine.engine import PhysicsError

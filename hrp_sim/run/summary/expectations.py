@@ -9,11 +9,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from math import isnan, pi
 
 from hrp_model import Diagnostic, Severity
 from hrp_model.diagnostics import Source, Span, did_you_mean_or_all, number_text
+from hrp_model.late_dataclass import dataclass
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,

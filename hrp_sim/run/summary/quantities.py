@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from hrp_model.body import JointUnits
+from hrp_model.late_dataclass import dataclass
 
 from ...engine.state import BodyMotion
 from ...sensors import Sensor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import acos, degrees, dist, pi
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ import numpy as np
 from hrp_model import Body
 from hrp_model.diagnostics import number_text
 from hrp_model.kinematics.vehicle import vehicle_drive
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array
 from hrp_model.shapes.measure import geometry_box
 

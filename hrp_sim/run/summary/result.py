@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import degrees, dist, inf, isfinite
 from typing import Any
 
 from hrp_model import JointType, Link
 from hrp_model.diagnostics import counted, number_text
+from hrp_model.late_dataclass import dataclass
 
 from ...engine.schedule import NS_PER_S
 from ...sensors import CameraSensor, Sensor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from math import floor, pi
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 from hrp_model import Diagnostics, ModelError
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.resources import ResourceError, path_from_uri
+from hrp_model.late_dataclass import dataclass
 from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.readers.yaml.tree import parse

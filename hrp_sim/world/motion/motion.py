@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
 import numpy as np
 
 from hrp_model import Body, Pose
 from hrp_model.body import Link
+from hrp_model.late_dataclass import dataclass
 from hrp_model.rigid import Array, quaternion_matrix
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source
+from hrp_model.late_dataclass import dataclass
 from hrp_model.readers.file_kind import is_sdf_world
 
 from ..config import WorldConfig

@@ -6,12 +6,13 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source, Span, counted
 from hrp_model.files.resources import ResourceError, resolve
+from hrp_model.late_dataclass import dataclass
 from hrp_model.read_context import TooLargeError
 from hrp_model.readers.xml_tree import Element, parse
 from hrp_msgs.sanitize import shortened

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from hrp_model import Body
+from hrp_model.late_dataclass import dataclass
 
 _LIBRARY: Final = re.compile(r"\.(so|dll|dylib)$")  # as which projects may name a program
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import radians
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.resources import ResourceError, resolve
+from hrp_model.late_dataclass import dataclass
 from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping, Node, Sequence
 from hrp_model.readers.yaml.tree import parse
