@@ -153,6 +153,7 @@ setup(
         "hrp_model.urdf.package.templates": ["*.in"],
         "hrp_model.view": ["*.css", "*.html", "*.js"],
         "hrp_msgs.interfaces": ["COLCON_IGNORE", "*.cmake", "*.txt", "*/*", "*/*/*", "*/*/*/*"],
+        "hrp_msgs.node": ["*.pyi"],
         "hrp_sim.engine.ode": ["*.pyi"],
         "hrp_sim.lab.gym": ["worlds/*"],
         "hrp_sim.sensors": ["*.pyi"],
@@ -169,6 +170,11 @@ setup(
                 for p in sorted((ROOT / "hrp_sim/engine/ode/core").glob("*.h"))
             ],
             libraries=["ode"],
+            extra_compile_args=C_FLAGS,
+        ),
+        Extension(
+            "hrp_msgs.node._sender",
+            sources=["hrp_msgs/node/_sender.c"],
             extra_compile_args=C_FLAGS,
         ),
         Extension(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
@@ -16,15 +17,34 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from .. import names, qos
 from ..convert.basic import diagnostic_array, diagnostic_status
 from ..messages import Message
+from ..node._sender import Outlet, Sender
 from ..node.qos import changeable, profile, undeclare_qos_overrides
 from ..node.start import WrongUseError, creating
 from ..qos import Qos
+from ..sanitize import one_line
 from .topic import TopicMaker, type_name
 
 if TYPE_CHECKING:
     from rclpy.topic_endpoint_info import TopicEndpointInfo
 
     from .recorded import TopicRecording
+
+
+# How long to wait for a middleware that blocks, in [s]; a topic that is closed then drops messages.
+PATIENCE = 1.0
+_LOG_PERIOD = 5.0  # [s] between errors of one topic
+
+
+def rcl_sender() -> Sender:
+    """Return what sends the messages of rclpy's publishers in a thread of its own."""
+    rcl, rcutils = ctypes.CDLL("librcl.so"), ctypes.CDLL("librcutils.so")  # loaded by rclpy
+    functions = (
+        rcl.rcl_publish_serialized_message,
+        rcl.rcl_publisher_get_subscription_count,
+        rcutils.rcutils_get_error_string,
+        rcutils.rcutils_reset_error,
+    )
+    return Sender(*(ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions))
 
 
 class NodeTopic:
@@ -38,13 +58,15 @@ class NodeTopic:
         name: Name of the topic.
         qos: Quality of service.
         recording: Records its messages, which are then published as the recorded bytes.
+        sender: Sends its messages later, in their order. Then what the middleware cannot publish is
+            logged, and without it an error of ``publish``.
 
     Raises:
         WrongUseError: Its name or its quality of service is invalid, or it is recorded with
             another type.
 
     Attributes:
-        name, type_name, count: See ``Topic``.
+        name, type_name: See ``Topic``.
     """
 
     def __init__(
@@ -54,15 +76,19 @@ class NodeTopic:
         name: str,
         qos: Qos,
         recording: TopicRecording | None = None,
+        sender: Sender | None = None,
     ) -> None:
         self._node = node
         self._recording = recording
+        self._sender, self._outlet, self._failed = sender, None, 0
         with creating(f"topic '{name}'"):
             self._publisher = node.create_publisher(message_type, name, **changeable(profile(qos)))
         self.name: str = self._publisher.topic_name
         self.type_name = type_name(message_type)
-        self.count = 0
+        self._count = 0
         self._closed = False
+        if sender is not None:
+            self._outlet = Outlet(sender, self._publisher.handle.pointer)
         if recording is not None:
             try:
                 self._channel = recording.channel(message_type, self.name, qos)
@@ -74,22 +100,53 @@ class NodeTopic:
         """Publish a message, unless the topic is closed or the ROS context is shut down."""
         if (recording := self._recording) is not None and recording.is_open and not self._closed:
             message = recording.record(self._channel, message)
+        if (outlet := self._outlet) is not None and isinstance(message, bytes):
+            self._count += outlet.put(message)
+            if outlet.failed != self._failed:
+                self._report(outlet)
+            return
+        if self._sender is not None and not self._sender.flush(PATIENCE):  # what comes before it
+            return
         try:
             self._publisher.publish(message)
-        except RuntimeError:  # base of all errors of rclpy's C++ part
-            if not self._is_closed():  # otherwise another thread has just closed it
+        except RuntimeError as error:  # base of all errors of rclpy's C++ part
+            if self._is_closed():  # another thread has just closed it
+                return
+            if outlet is None:
                 raise
+            self._log(str(error))
         else:
-            self.count += 1
+            self._count += 1
+
+    @property
+    def count(self) -> int:
+        """Number of messages so far, without those that could not be published."""
+        return self._count - (0 if self._outlet is None else self._outlet.failed)
+
+    def _report(self, outlet: Outlet) -> None:
+        """Log that messages could not be published, unless the ROS context is shut down."""
+        self._failed = outlet.failed
+        if self._node.context.ok() and self._sender is not None:
+            self._log(self._sender.error)
+
+    def _log(self, error: str) -> None:
+        self._node.get_logger().error(
+            f"{self.name}: a message cannot be published: {one_line(error)}",
+            throttle_duration_sec=_LOG_PERIOD,
+        )
 
     def has_subscribers(self) -> bool:
         """Return whether the topic has subscribers or is recorded."""
         if self._recording is not None and self._recording.is_open:
             return not self._closed
+        if self._outlet is not None:
+            return self._outlet.subscriptions() > 0
         return bool(self.subscriber_count())
 
     def subscriber_count(self) -> int:
         """Return the number of subscribers; 0 for a closed topic."""
+        if (outlet := self._outlet) is not None:
+            return outlet.subscriptions()
         try:
             return int(self._publisher.get_subscription_count())
         except RuntimeError:
@@ -113,8 +170,12 @@ class NodeTopic:
         return self._closed or not self._node.context.ok()
 
     def close(self) -> None:
-        """Close the topic; messages that other threads publish later are dropped."""
+        """Publish what is queued, and close the topic; later messages are dropped."""
         self._closed = True
+        if (outlet := self._outlet) is not None:
+            outlet.close(PATIENCE)
+            if outlet.failed != self._failed:
+                self._report(outlet)
         self._node.destroy_publisher(self._publisher)
         undeclare_qos_overrides(self._node, self.name, "publisher")
 
@@ -125,11 +186,18 @@ class NodeTopics:
     Args:
         node: The publishing node.
         recording: Records what is published.
+        sender: Sends it; see ``NodeTopic``.
     """
 
-    def __init__(self, node: Node, recording: TopicRecording | None = None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        recording: TopicRecording | None = None,
+        sender: Sender | None = None,
+    ) -> None:
         self._node = node
         self._recording = recording
+        self._sender = sender
 
     def create(self, message_type: type[Message], name: str, qos: Qos) -> NodeTopic:
         """Create a topic; see ``TopicMaker``.
@@ -137,12 +205,17 @@ class NodeTopics:
         Raises:
             WrongUseError: Its name or its quality of service is invalid.
         """
-        return NodeTopic(self._node, message_type, name, qos, self._recording)
+        return NodeTopic(self._node, message_type, name, qos, self._recording, self._sender)
 
     @property
     def unrecorded(self) -> NodeTopics:
         """Creates topics of the same node that are not recorded."""
-        return NodeTopics(self._node)
+        return NodeTopics(self._node, sender=self._sender)
+
+    def flush(self) -> None:
+        """Return when all messages so far are published; see ``TopicMaker``."""
+        if self._sender is not None:
+            self._sender.flush(PATIENCE)
 
 
 class Health(Protocol):

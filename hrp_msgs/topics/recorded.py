@@ -141,6 +141,9 @@ class RecordedTopics:
         full_name = name if name.startswith("/") else f"/{name}"
         return RecordedTopic(self._recording, message_type, full_name, qos)
 
+    def flush(self) -> None:
+        """Do nothing: the recorder keeps every message."""
+
     @property
     def unrecorded(self) -> None:
         """Always None."""

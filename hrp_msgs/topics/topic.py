@@ -33,7 +33,7 @@ class Topic(Protocol):
         """Return whether a message would be used."""
 
     def close(self) -> None:
-        """Close the topic; messages that other threads publish later are dropped."""
+        """Close the topic after the messages so far; later ones are dropped."""
 
 
 class TopicMaker(Protocol):
@@ -50,6 +50,9 @@ class TopicMaker(Protocol):
         Raises:
             ValueError: The name or the quality of service is invalid.
         """
+
+    def flush(self) -> None:
+        """Return when all messages so far are published."""
 
     @property
     def unrecorded(self) -> TopicMaker | None:

@@ -49,7 +49,7 @@ from hrp_msgs.node.start import (
     init_ros,
 )
 from hrp_msgs.node.start import WrongUseError as WrongUseError
-from hrp_msgs.topics.node_topics import NodeTopics
+from hrp_msgs.topics.node_topics import PATIENCE, NodeTopics, rcl_sender
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import JointValues, joint_params
 from hrp_sim.ros.parameters import SIM_NODE
@@ -129,6 +129,8 @@ class SimNode(Node):
                 undo.callback(self.recording.close)
             self._commands = CommandInterfaces(self, self.settings)
             undo.callback(self._commands.close)
+            self._sender = rcl_sender()
+            undo.callback(self._sender.close, PATIENCE)  # before publishers are destroyed
             self.world_topics = self._make_topics()
             undo.callback(self.world_topics.close)
             self.replace(self.simulation)
@@ -141,7 +143,9 @@ class SimNode(Node):
     def _make_topics(self) -> WorldTopics:
         """Create the topics of the world, without those of its bodies."""
         recording, logger = self.recording, self.get_logger()
-        self._maker = NodeTopics(self, None if recording is None else recording.topics)
+        self._maker = NodeTopics(
+            self, None if recording is None else recording.topics, self._sender
+        )
         if self.settings["describe"] and (conflict := DescriptionOptions.conflict(self.settings)):
             raise WrongUseError(conflict)
         return WorldTopics(
@@ -328,7 +332,8 @@ class SimNode(Node):
                 run.call(self.world_topics.publish_halted)
 
     def close(self) -> None:
-        """Close services, topics and the simulation, and destroy the node."""
+        """Publish what is queued; close services, topics and the simulation, destroy the node."""
+        self._sender.close(PATIENCE)
         self._undo.close()
 
 

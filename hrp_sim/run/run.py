@@ -41,6 +41,7 @@ class Change(Enum):
     STEPS = "the steps requested while paused ended"
     REPLACE = "the simulation was replaced"
     WORLD = "the world was changed, or restored from a saved state"
+    END = "the run ended, or one of its parts"
 
 
 class Consumer:
@@ -347,6 +348,7 @@ class Run:
         self._mailbox.open()
         try:
             self._run()
+            self._notify(Change.END)
         finally:
             self._thread = None
             self._end_stepping()
@@ -364,6 +366,7 @@ class Run:
         self._mailbox.open()
         self._left_ns = round(seconds * NS_PER_S)
         self._run()
+        self._notify(Change.END)
 
     def until(self, time_ns: int) -> None:
         """Advance to the first step at or after a time in [ns], without a clock.

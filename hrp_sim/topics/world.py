@@ -101,7 +101,7 @@ class WorldTopics(Consumer):
         self._make_diagnostics, self._make_body = make_diagnostics, make_body
         self._attach_meshes = (lambda _: None) if recording is None else recording.attach_meshes
         self._recording = None if recording is None else recording.topics
-        self._time_ns = 0
+        self._time_ns = self._clock_ns = 0  # of the last step, and as last published
         self._images, self._follows = images, follows
         self._run: Run | None = None
         self._simulation: Simulation | None = None
@@ -324,6 +324,7 @@ class WorldTopics(Consumer):
             # At any clock_rate, because a controller manager sleeps until this time; and last, so
             # that controllers are likely to have received the readings.
             self.publish_clock(time_ns)
+            self._maker.flush()  # before the run waits
 
     def take_image(self, camera: str, image: ImageReading) -> None:
         """Publish an image; called in the render thread."""
@@ -366,6 +367,7 @@ class WorldTopics(Consumer):
 
     def publish_clock(self, time_ns: int) -> None:
         """Publish a simulation time in [ns]."""
+        self._clock_ns = time_ns
         self._shared.publish_clock(time_ns)
 
     def _set_time(self, time_ns: int) -> None:
@@ -388,6 +390,12 @@ class WorldTopics(Consumer):
             self._follow_world(self._run.simulation, change)
         simulation = self._run.simulation
         time_ns = simulation.state.time_ns
+        if change is Change.END:  # whose readings were published
+            if time_ns != self._clock_ns:
+                self._set_time(time_ns)
+                self.publish_clock(time_ns)
+            self._maker.flush()
+            return
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
             self._clock_ticks.wait(time_ns)
             if self._contacts is not None:
@@ -402,6 +410,7 @@ class WorldTopics(Consumer):
             self.publish_static()
         if change is not Change.STEPS:  # whose readings were published
             self._publish_state()
+        self._maker.flush()  # before who asked for the change gets an answer
 
     def _follow_world(self, simulation: Simulation, change: Change) -> None:
         """Follow the bodies of the world; called in the stepping thread."""

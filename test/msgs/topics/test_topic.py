@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -18,7 +19,7 @@ from hrp_msgs import qos
 from hrp_msgs.messages.definitions import serialize
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.recording import Recorder, Recording
-from hrp_msgs.topics.node_topics import NodeTopic, NodeTopics
+from hrp_msgs.topics.node_topics import NodeTopic, NodeTopics, rcl_sender
 from hrp_msgs.topics.recorded import TopicRecording
 
 
@@ -33,17 +34,42 @@ def node(monkeypatch):
     context.try_shutdown()
 
 
+@pytest.fixture(params=["at once", "later"])
+def sender(request):
+    """What sends messages: None, or a thread of its own."""
+    if request.param == "at once":
+        yield None
+        return
+    with closing_sender() as sender:
+        yield sender
+
+
+@contextmanager
+def closing_sender():
+    sender = rcl_sender()
+    yield sender
+    sender.close(PATIENCE)
+
+
 @pytest.mark.parametrize("end", ["context", "topic"])
-def test_publishing_after_the_end_does_nothing(node, end):
-    topic = NodeTopic(node, String, "text", qos.IMAGE)
-    topic.publish(String())
+def test_publishing_after_the_end_does_nothing(node, sender, end, capfd):
+    topic = NodeTopic(node, String, "text", qos.IMAGE, sender=sender)
+    for message in (String(), serialize(String())):
+        topic.publish(message)
     if end == "context":
+        if sender is not None:
+            sender.flush(PATIENCE)
         node.context.shutdown()  # as a signal handler does, between any two calls
     else:
         topic.close()
-    topic.publish(String())
+    for message in (serialize(String()), String(), serialize(String())):
+        topic.publish(message)
     assert not topic.has_subscribers()
-    assert topic.count == 1
+    if sender is not None:
+        sender.flush(PATIENCE)
+        assert sender.error.startswith("publisher's context is invalid") == (end == "context")
+    assert topic.count == 2
+    assert "cannot be published" not in "".join(capfd.readouterr())
 
 
 def test_defects_are_not_taken_for_an_end(node):
@@ -91,10 +117,10 @@ def test_a_thread_can_publish_what_is_not_recorded(node, tmp_path):
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
-def test_bytes_are_published_and_recorded_as_messages_are(node, tmp_path, is_recorded):
+def test_bytes_are_published_and_recorded_as_messages_are(node, sender, tmp_path, is_recorded):
     path, received = tmp_path / "topics.mcap", []
     recorder = Recorder(path, on_error=pytest.fail)
-    topics = NodeTopics(node, TopicRecording(recorder) if is_recorded else None)
+    topics = NodeTopics(node, TopicRecording(recorder) if is_recorded else None, sender)
     topic = topics.create(String, "text", qos.IMAGE)
     node.create_subscription(String, "text", lambda message: received.append(message.data), 5)
     executor = SingleThreadedExecutor(context=node.context)
@@ -104,13 +130,14 @@ def test_bytes_are_published_and_recorded_as_messages_are(node, tmp_path, is_rec
         executor.spin_once(timeout_sec=0.1)
     topic.publish(serialize(String(data="one")))
     topic.publish(String(data="two"))
-    while len(received) < 2 and time.monotonic() < deadline:
+    topic.publish(serialize(String(data="three")))
+    while len(received) < 3 and time.monotonic() < deadline:
         executor.spin_once(timeout_sec=0.1)
     recorder.close()
-    assert received == ["one", "two"]
-    assert topic.count == 2
+    assert received == ["one", "two", "three"]
+    assert topic.count == 3
     found = [m.message.data for m in Recording(path).messages()]
-    assert found == (["one", "two"] if is_recorded else [])
+    assert found == (received if is_recorded else [])
 
 
 def test_a_topic_that_is_recorded_with_another_type_is_refused(node, tmp_path):

@@ -379,6 +379,7 @@ def test_everything_that_happens_to_a_run_is_told_in_order():
         Change.WORLD,
         Change.REPLACE,
         Change.RESUME,
+        Change.END,
     ]
 
 
@@ -407,6 +408,7 @@ def test_a_failure_is_told_as_standing_still_and_a_reset_as_going_on():
         Change.RESET,
         Change.RESUME,
         Change.PAUSE,
+        Change.END,
     ]
 
 
