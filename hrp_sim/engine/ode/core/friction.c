@@ -251,12 +251,17 @@ int hrp_frictions_fill(const World *world, System *system)
     return 1;
 }
 
-int hrp_friction_follows(const System *system, const Friction *friction, dReal allowed)
+dReal hrp_friction_lag(const System *system, const Friction *friction)
 {
     dReal sum = 0.0;
     for_corners(system, friction, touch) sum +=
         fabs(max_real(touch->row.impulse, 0.0) - touch->load);
-    if (sum > allowed)
+    return sum;
+}
+
+int hrp_friction_follows(const System *system, const Friction *friction, dReal allowed)
+{
+    if (hrp_friction_lag(system, friction) > allowed)
         return 0;
     for_corners(system, friction, touch) touch->load = max_real(touch->row.impulse, 0.0);
     return 1;
@@ -366,16 +371,27 @@ static const Response *respond(System *system, Friction *friction, const dReal r
     return response;
 }
 
-static void model_set(Friction *friction, const Response *response)
+/* Let the model have the impulse of a response at the current rates. */
+static void model_shift(Friction *friction, const Response *response)
 {
     dReal steep[3];
-    slope_multiply(response->slope, friction->rate, steep);
-    memcpy(friction->slope, response->slope, sizeof friction->slope);
+    slope_multiply(friction->slope, friction->rate, steep);
     for (int r = 0; r < 3; r++) {
         friction->impulse[r] = response->impulse[r];
         friction->base[r] = response->impulse[r] + steep[r];
     }
     friction->sticks = response->sticks;
+}
+
+static void model_set(Friction *friction, const Response *response)
+{
+    memcpy(friction->slope, response->slope, sizeof friction->slope);
+    model_shift(friction, response);
+}
+
+void hrp_friction_shift(System *system, Friction *friction)
+{
+    model_shift(friction, respond(system, friction, friction->rate));
 }
 
 void hrp_friction_linearize(System *system, Friction *friction)

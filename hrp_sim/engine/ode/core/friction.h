@@ -11,6 +11,9 @@ void hrp_friction_slip(const Friction *friction, const Touch *touch, dReal slip[
  * is short. */
 int hrp_frictions_fill(const World *world, System *system);
 
+/* Return by how much the loads of the contact points of a patch differ from their impulses. */
+dReal hrp_friction_lag(const System *system, const Friction *friction);
+
 /* Let the normal impulses of a patch be its load in the next step, if they differ by so little now.
  * Returns whether they do. */
 int hrp_friction_follows(const System *system, const Friction *friction, dReal allowed);
@@ -22,6 +25,9 @@ void hrp_friction_relax(System *system, Friction *friction);
 
 /* Set Newton's model at the current rates, for the current bounds. */
 void hrp_friction_linearize(System *system, Friction *friction);
+
+/* Likewise, but with the slope of the last model. */
+void hrp_friction_shift(System *system, Friction *friction);
 
 /* Set a model in which all points hold, whatever their bounds are. */
 void hrp_friction_hold(Friction *friction);

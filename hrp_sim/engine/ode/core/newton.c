@@ -14,7 +14,8 @@
  * Friction, which opposes a slip, adds functions of its own (friction.c). Its bounds
  * follow from the normal impulses: those of the last step at first, then those of the solution,
  * until the friction does not change any more. So a step with the bounds and the slip of the last
- * one needs a single linear system.
+ * one needs a single linear system. No solution is more exact than its bounds are worth, and where
+ * friction changes little the next system keeps its slopes, and so its factor.
  */
 #include "newton.h"
 #include "factor.h"
@@ -32,7 +33,13 @@
 #define ROUNDING 1e-13    /* likewise, relative to the sum of those on its groups */
 #define FRICTION_TOLERANCE 1e-6 /* of friction, relative to the largest impulse of the island */
 #define LOAD_TOLERANCE 1e-5 /* likewise, when its bounds change */
-#define LOAD_SHARE 1e-4     /* or relative to its own bound; the next step continues */
+#define LOAD_SHARE 1e-3     /* or relative to its own bound; the next step continues */
+#define ROUGH 0.3           /* errors of a solution, relative to those of the bounds of friction */
+#define EXACT 0.1           /* those of friction, likewise, which end a step */
+#define PROGRESS 0.4        /* of the bounds, without which there is no other solution */
+#define NEAR_SHARE 0.1      /* error of a model of friction that stays, relative to its bound */
+#define NEAR_TOLERANCE 1e-3 /* or to the largest impulse of the island */
+#define STALLED 0.2         /* error left by a solution, beyond which no model stays */
 #define MOST_CHANGE 2.0     /* of friction, relative to mu and the changes of impulses */
 #define STICKS_BIT 2
 
@@ -342,8 +349,9 @@ static void refine(const View *view)
 
 /* What a pass over all rows with bounds computes. */
 typedef struct {
-    dReal largest; /* impulse */
+    dReal largest;   /* impulse */
     dReal violation; /* largest difference from a feasible impulse */
+    dReal friction;  /* likewise, of friction */
 } Check;
 
 static void row_check(const BoundedRow *row, Check *check)
@@ -353,38 +361,31 @@ static void row_check(const BoundedRow *row, Check *check)
     check->violation = max_real(check->violation, fabs(feasible - row->impulse));
 }
 
-/* Return the largest difference of friction from what its bounds allow. */
-static dReal friction_violation(const View *view)
-{
-    dReal most = 0.0;
-    for (int i = 0; i < view->friction_count; i++)
-        most = max_real(most, hrp_friction_error(view->system, view->frictions[i]));
-    return most;
-}
-
-/* Return the largest impulse of an island's rows with bounds and of its friction. */
+/* Compare the impulses of an island's rows with bounds and of its friction with what bounds
+ * allow. */
 static Check solution_check(const View *view)
 {
-    Check check = {0.0, 0.0};
+    Check check = {.largest = 0.0};
     for (int i = 0; i < view->row_count; i++)
         row_check(view->rows[i], &check);
     for (int i = 0; i < view->friction_count; i++) {
         const dReal *impulse = view->frictions[i]->impulse;
         check.largest =
             max_real(check.largest, sqrt(impulse[0] * impulse[0] + impulse[1] * impulse[1]));
+        check.friction =
+            max_real(check.friction, hrp_friction_error(view->system, view->frictions[i]));
     }
     return check;
 }
 
 /* Whether all free rows are within their bounds, the others belong there, and friction is as its
- * bounds allow. Where nothing but rounding acts on rows, as in a balanced arm at rest, the impulses
- * on groups tell how large that is. */
-static int is_solved(const View *view)
+ * bounds allow, or almost, if these are wrong by more (lag). Where nothing but rounding acts on
+ * rows, as in a balanced arm at rest, the impulses on groups tell how large that is. */
+static int is_solved(const View *view, const Check *check, dReal lag)
 {
-    const Check check = solution_check(view);
-    if (view->friction_count && friction_violation(view) > FRICTION_TOLERANCE * check.largest)
+    if (check->friction > max_real(FRICTION_TOLERANCE * check->largest, EXACT * lag))
         return 0;
-    if (check.violation <= TOLERANCE * check.largest)
+    if (check->violation <= TOLERANCE * check->largest)
         return 1;
     dReal acts = 0.0;
     for (int at = view->island->first; at < view->island->end; at++) {
@@ -392,7 +393,7 @@ static int is_solved(const View *view)
         for (int r = 0; r < 6 && vertex < view->system->node_count; r++)
             acts += fabs(view->system->nodes[vertex].impulse[r]);
     }
-    return check.violation <= ROUNDING * acts;
+    return check->violation <= ROUNDING * acts;
 }
 
 /* Remember the solution before a Newton step. */
@@ -448,45 +449,82 @@ static void step_shorten(const View *view, dReal x)
     }
 }
 
-/* Begin the next step of Newton's method where the last one led. */
-static void rows_linearize(const View *view)
+/* Whether friction is nearly that of its models, so that their slopes may stay. */
+static int is_near(const View *view, dReal largest)
 {
-    for (int i = 0; i < view->row_count; i++)
-        row_classify(view->rows[i]);
-    for (int i = 0; i < view->friction_count; i++)
-        hrp_friction_linearize(view->system, view->frictions[i]);
+    for (int i = 0; i < view->friction_count; i++) {
+        Friction *friction = view->frictions[i];
+        if (hrp_friction_error(view->system, friction) >
+            NEAR_SHARE * friction->mu * friction->load + NEAR_TOLERANCE * largest)
+            return 0;
+    }
+    return 1;
 }
 
-/* Find the free rows and the friction, from a guess on, for the current bounds of friction. A
- * solution that is not reached within the permitted iterations is the best found. Returns 0 if a
- * number is not finite. */
-static int minimize(const View *view, int *iteration)
+/* Begin the next step of Newton's method where the last one led. The slopes of friction stay if
+ * they may, and no row becomes free or fixed: then the next solution needs no other factor. */
+static void rows_linearize(const View *view, int may_stay)
+{
+    for (int i = 0; i < view->row_count; i++) {
+        const int was_free = view->rows[i]->is_free;
+        row_classify(view->rows[i]);
+        may_stay &= view->rows[i]->is_free == was_free;
+    }
+    for (int i = 0; i < view->friction_count; i++)
+        if (may_stay)
+            hrp_friction_shift(view->system, view->frictions[i]);
+        else
+            hrp_friction_linearize(view->system, view->frictions[i]);
+}
+
+/* Return the largest error of friction's bounds, beside those that follow from normal impulses. */
+static dReal loads_lag(const View *view)
+{
+    dReal most = 0.0;
+    for (int i = 0; i < view->friction_count; i++) {
+        const Friction *friction = view->frictions[i];
+        most = max_real(most, friction->mu * hrp_friction_lag(view->system, friction));
+    }
+    return most;
+}
+
+/* Find the free rows and the friction, from a guess on, for the current bounds of friction. A rough
+ * solution is enough if these are wrong by more, but by less than most_lag. One that is not reached
+ * within the permitted iterations is the best found. Returns 0 if a number is not finite. */
+static int minimize(const View *view, int *iteration, dReal most_lag)
 {
     const int most = MAX_ITERATIONS / view->island->excess;
+    dReal before = dInfinity; /* error of friction */
     while (*iteration < most) {
         const int is_first = ++*iteration == 1; /* the guess is no solution to go back to */
         if (!is_first)
             solution_keep(view);
         if (!solve_free(view, is_first))
             return 0;
-        if (is_solved(view))
+        const Check check = solution_check(view);
+        const dReal lag = loads_lag(view);
+        if (is_solved(view, &check, lag))
+            return 1;
+        if (lag < most_lag && max_real(check.violation, check.friction) < ROUGH * lag)
             return 1;
         dReal x = is_first ? 1.0 : hrp_line_search(view);
         if (x < 1.0)
             step_shorten(view, x);
-        rows_linearize(view);
+        rows_linearize(view, check.friction < STALLED * before && is_near(view, check.largest));
+        before = check.friction;
     }
     return 1;
 }
 
-/* Bound friction by the current normal impulses. Returns whether that changes it. */
-static int loads_update(const View *view)
+/* Bound friction by the current normal impulses; largest: impulse of the island. Returns whether
+ * that changes friction. */
+static int loads_update(const View *view, dReal largest)
 {
-    const dReal least = view->friction_count ? LOAD_TOLERANCE * solution_check(view).largest : 0.0;
     int changes = 0;
     for (int i = 0; i < view->friction_count; i++) {
         Friction *friction = view->frictions[i];
-        const dReal allowed = max_real(least, LOAD_SHARE * friction->mu * friction->load);
+        const dReal own = LOAD_SHARE * friction->mu * friction->load;
+        const dReal allowed = max_real(LOAD_TOLERANCE * largest, own);
         if (hrp_friction_follows(view->system, friction, allowed / (MOST_CHANGE * friction->mu)))
             continue;
         hrp_friction_relax(view->system, friction);
@@ -524,16 +562,20 @@ static void rows_remember(const View *view)
     }
 }
 
-/* Find the solution whose friction has the bounds that follow from it; iteration is 0 if the rows
- * are those of a guess, not of a solution. Returns 0 if a number is not finite. */
+/* Find the solution whose friction has the bounds that follow from it, unless other bounds do not
+ * bring these nearer; iteration is 0 if the rows are those of a guess, not of a solution. Returns 0
+ * if a number is not finite. */
 static int solve_loads(const View *view, int iteration)
 {
+    dReal most_lag = dInfinity;
     for (int load = 1;; load++) {
-        if (!minimize(view, &iteration))
+        if (!minimize(view, &iteration, load == MAX_LOADS ? 0.0 : most_lag))
             return 0;
-        if (!loads_update(view) || load == MAX_LOADS)
+        const dReal lag = loads_lag(view), largest = solution_check(view).largest;
+        if (!loads_update(view, largest) || lag >= most_lag || load == MAX_LOADS)
             return 1;
-        rows_linearize(view);
+        most_lag = PROGRESS * lag;
+        rows_linearize(view, is_near(view, largest));
     }
 }
 
@@ -547,7 +589,7 @@ int hrp_island_solve(World *world, const Island *island)
     while (hrp_overlaps_soften(&view)) {
         for (int i = 0; i < view.row_count; i++)
             view.rows[i]->wanted = wanted_impulse(view.rows[i]);
-        rows_linearize(&view);
+        rows_linearize(&view, 0);
         if (!solve_loads(&view, 1))
             return 0;
     }
