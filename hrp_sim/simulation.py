@@ -457,6 +457,10 @@ class Simulation:
         Raises:
             PhysicsError: A step failed; the world stays as before it.
         """
+        return self._advance(steps, passes_targets=False)
+
+    def _advance(self, steps: int, *, passes_targets: bool) -> dict[str, Reading]:
+        """Advance as ``advance``, or also over steps whose joint targets change."""
         self.controllers.check_outside()
         engine, commands, step_ns = self.engine, self.commands, self._step_ns
         controllers, time_ns = self.controllers, engine.time_ns
@@ -464,18 +468,27 @@ class Simulation:
         if time_ns >= controllers.next_ns:
             controllers.control(time_ns)
         change_ns = commands.update(time_ns, step_ns)
+        end_ns = time_ns + step_ns
         if self._wrenches or controllers.hooks:
-            steps = 1
             with controllers.applied(step_ns), self._wrenches.applied(self.bodies, step_ns):
                 engine.step()
+            if change_ns <= time_ns:
+                commands.check_trajectories(end_ns)
         else:
-            if steps > 1:
-                until_ns = min(change_ns, self._schedule.next_ns, controllers.next_ns)
-                steps = max(min(steps, _MAX_STEPS, -((time_ns - until_ns) // step_ns)), 1)
-            engine.step(steps)
-        end_ns = time_ns + steps * step_ns
-        if change_ns <= time_ns:
-            commands.check_trajectories(end_ns)
+            until_ns = min(self._schedule.next_ns, controllers.next_ns)
+            if not passes_targets:
+                until_ns = min(until_ns, change_ns)
+            most = min(steps, _MAX_STEPS, -((time_ns - until_ns) // step_ns))
+            end_ns = max(end_ns, time_ns + most * step_ns)
+            while time_ns < end_ns:
+                count = max(-((time_ns - min(change_ns, end_ns)) // step_ns), 1)
+                engine.step(count)
+                next_ns = time_ns + count * step_ns
+                if change_ns <= time_ns:
+                    commands.check_trajectories(next_ns)
+                time_ns = next_ns
+                if time_ns < end_ns:
+                    change_ns = commands.update(time_ns, step_ns)
         if end_ns < self._schedule.next_ns:
             return {}
         if not controllers.sensors:
@@ -506,7 +519,7 @@ class Simulation:
             self._schedule.skip(end_ns)
         try:
             while (left_ns := end_ns - self.engine.time_ns) > 0:
-                readings |= self.advance(left_ns // self._step_ns)
+                readings |= self._advance(left_ns // self._step_ns, passes_targets=True)
         except BaseException:
             self._schedule.resume(self.engine.time_ns)
             raise

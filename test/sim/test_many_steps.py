@@ -169,18 +169,18 @@ def test_readings_of_a_run_are_the_last_ones_of_single_steps(pair, options):
 
 def test_sensors_are_due_as_before_after_a_run_that_was_ended(pair, monkeypatch):
     one, other = pair("arm")
-    advance = other.advance
+    step = other.engine.step
 
     def interrupted(count):
         if other.state.time_ns >= 20_000_000:
             raise KeyboardInterrupt
-        return advance(min(count, 5))
+        step(count)
 
-    monkeypatch.setattr(other, "advance", interrupted)
+    monkeypatch.setattr(other.engine, "step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         other.run(0.1)
     monkeypatch.undo()
-    steps(one, 20)
+    steps(one, other.state.time_ns // other.engine.settings.step_ns)
     for _ in range(20):
         check_readings(one.step(), other.step())
 

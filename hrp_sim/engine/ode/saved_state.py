@@ -14,7 +14,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.body import ExtraJointType
 from hrp_model.late_dataclass import dataclass
-from hrp_model.rigid import Array, is_rotation, skew, unit_vector
+from hrp_model.rigid import Array, is_rotation, unit_vector
 
 from ..articulation.articulation import STATIC, Articulation, IntArray
 from ..engine import AnyArray, PhysicsError
@@ -146,13 +146,14 @@ class EngineBody:
                 raise PhysicsError(
                     f"'{name}/{key}' of the snapshot has a number that is not below {bound:g}"
                 )
-        for quaternion, R in zip(arrays["group_quaternion"], arrays["group_R"], strict=True):
-            unit = abs(float(quaternion @ quaternion) - 1.0) < _TOLERANCE
-            if not (unit and np.abs(_matrix(quaternion) - R).max() < _TOLERANCE):
-                raise PhysicsError(
-                    f"'{name}/group_quaternion' of the snapshot is not of unit length, or differs "
-                    "from the rotation 'group_R'"
-                )
+        quaternions = arrays["group_quaternion"]
+        lengths = np.einsum("ij,ij->i", quaternions, quaternions)
+        errors = np.abs(_matrices(quaternions) - arrays["group_R"])
+        if not (np.all(np.abs(lengths - 1.0) < _TOLERANCE) and np.all(errors < _TOLERANCE)):
+            raise PhysicsError(
+                f"'{name}/group_quaternion' of the snapshot is not of unit length, or differs "
+                "from the rotation 'group_R'"
+            )
         if self.has_base and not is_rotation(arrays["base_R"]):
             raise PhysicsError(f"'{name}/base_R' of the snapshot is not a rotation")
         angle = arrays["joint_q"] - 2.0 * pi * arrays["joint_turns"]
@@ -295,10 +296,14 @@ def _feed(digest: Any, part: object) -> None:
         digest.update(array.tobytes())
 
 
-def _matrix(quaternion: Array) -> Array:
-    """Return the rotation of a unit quaternion (w, x, y, z)."""
-    w, v = float(quaternion[0]), quaternion[1:]
-    R: Array = (w * w - float(v @ v)) * np.eye(3) + 2.0 * (np.outer(v, v) + w * skew(v))
+def _matrices(quaternions: Array) -> Array:
+    """Return the rotations of unit quaternions (w, x, y, z), shape (n, 3, 3)."""
+    w, v = quaternions[:, :1, None], quaternions[:, 1:]
+    cross = np.zeros((len(v), 3, 3))
+    cross[:, (2, 0, 1), (1, 2, 0)] = v
+    cross -= cross.transpose(0, 2, 1)
+    R: Array = 2.0 * (v[:, :, None] * v[:, None, :] + w * cross)
+    R += (w * w - np.einsum("ij,ij->i", v, v)[:, None, None]) * np.eye(3)
     return R
 
 
