@@ -28,10 +28,11 @@ typedef struct {
     dReal *p, *quaternion, *R, *v, *w, *force, *torque;
 } Motion;
 
-/* Inertia of a group about its principal axes, in ascending order. */
+/* Inertia of two groups, which turn side by side. */
 typedef struct {
-    dReal axis[3][3], moment[3];
-    dReal first, last; /* inverse of the first and last moment, less that of the middle one */
+    Lanes axis[3][3], moment[3]; /* principal ones, in ascending order of the moments */
+    Lanes inverse[3];            /* of the moments */
+    Lanes first, last;           /* inverse of the first and last moment, less the middle one */
 } Spin;
 
 typedef struct {
@@ -108,7 +109,7 @@ struct Body {
     int links, groups, joints, loops, gears, meshes, coordinates;
     dBodyID *group;
     Motion *motion;       /* of each group */
-    Spin *spin;
+    Spin *spin;           /* of two groups each */
     GroupState *start, *saved, *middle; /* middle: in the middle of the step, before its forces */
     dReal *start_q;
     int *link_group, *contacts;

@@ -4,8 +4,8 @@
 
 #include "world.h"
 
-/* Find the principal axes of a group, in ascending order of their moments. */
-void hrp_spin_init(Spin *spin, const dMass *mass);
+/* Find the principal axes of a group, which is one of two. */
+void hrp_spin_init(Spin *spin, int lane, const dMass *mass);
 
 /* Move a body from the start of a step to its middle, where forces and constraints act. */
 void hrp_drift_to_middle(World *world, Body *body);

@@ -24,10 +24,7 @@
 #define MAX_PATCH_POINTS 128 /* of the friction of a patch */
 #define MAX_AXIS_ROWS 4
 
-/* Two numbers side by side: compilers do not find by themselves that a row of 6 is three of
- * them. */
-typedef dReal Pair
-    __attribute__((vector_size(2 * sizeof(dReal)), aligned(sizeof(dReal)), may_alias));
+typedef Lanes Pair; /* a row of 6 is three of them */
 
 /* A group: generalized velocities are (v of its centre of mass, w), in W. */
 typedef struct {

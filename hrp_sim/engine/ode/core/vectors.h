@@ -11,6 +11,11 @@
 #error "the arrays are float64: ODE must be built with double precision"
 #endif
 
+/* Two numbers side by side: compilers do not find by themselves where two of them can be computed
+ * at once. */
+typedef dReal Lanes
+    __attribute__((vector_size(2 * sizeof(dReal)), aligned(sizeof(dReal)), may_alias));
+
 static inline void rotate3(dReal out[3], const dReal *R9, const dReal v[3])
 {
     for (int i = 0; i < 3; i++)
