@@ -64,6 +64,30 @@ def test_it_goes_on_in_the_same_and_in_a_fresh_world(solver):
 
 
 @pytest.mark.parametrize("solver", list(Solver))
+def test_many_steps_of_one_call_lead_where_calls_of_one_step_do(solver):
+    many, single = zoo(solver), zoo(solver)
+    many.step(300)
+    for _ in range(300):
+        single.step()
+    assert differing(everything(many), everything(single)) == []
+
+
+def test_the_steps_before_one_that_fails_stay():
+    """Of a call that takes many: something leaves the world while an arm swings."""
+    arm = fixed(one_joint(REVOLUTE, X, center_of_mass=np.array([0.0, 0.1, 0.0])))
+    far = moving(lone(), at(x=999_990.0), v=1000.0 * X, name="far")
+    (engine, *failing), (twin, *good) = world(arm, far), world(arm, far)
+    with pytest.raises(PhysicsError, match="body 'far'"):
+        engine.step(100)
+    done = engine.state.time_ns // engine.settings.step_ns
+    assert 5 < done < 15
+    twin.step(done)
+    for name in ("p", "R", "q", "dq"):
+        for one, other in zip(failing, good, strict=True):
+            np.testing.assert_array_equal(getattr(one.motion, name), getattr(other.motion, name))
+
+
+@pytest.mark.parametrize("solver", list(Solver))
 def test_it_goes_on_after_bodies_came_went_and_jumped(solver):
     """The fresh world has the bodies in their first order, unmoved."""
     first = placements()

@@ -67,6 +67,7 @@ typedef struct {
     Attachment attachment;
     dJointID joint, motor;
     dReal axis[3], anchor[3];       /* in the child's frame */
+    dQuaternion sine;               /* of a hinge, see hinge_angle */
     dReal parent_anchor[3];         /* in the parent's frame, or in W */
     dReal lower, upper, effort_lower, effort_upper, rotor_inertia;
     dReal viscous_friction, coulomb_friction;
@@ -128,6 +129,7 @@ struct Body {
     size_t pair_count, limit_count, near_count;
     dReal room;           /* twice what each link may still move until all pairs are checked */
     int bounds_changed;   /* whether bounds in the frames of groups are new */
+    int is_pushed;        /* whether an external wrench acts on a link in this call */
     int conveys;          /* whether the surface of a link moves in this call, as a conveyor's */
     int asleep, rest;     /* rest: steps for which it has been at rest, see sleep.h */
     Body *island;         /* the first body of its island, up to date while it sleeps */

@@ -32,26 +32,22 @@ dReal hrp_joint_rate(const Body *body, const Joint *joint)
 
 /* Return the angle of a hinge within +-pi.
  *
- * The second group is turned relative to the first, from where the joint was made, about the
- * joint's axis by minus the angle; half of it has the sine and the cosine of the quaternion
- * conj(first) second conj(relative). */
+ * Where joints hold, the quaternion q = conj(first) second conj(relative) is a turn by minus the
+ * angle about the axis in the frame of the first: its real part is the cosine of half the angle,
+ * minus its part along the axis the sine. */
 static dReal hinge_angle(const Body *body, const Joint *joint)
 {
     static const dReal none[4] = {1.0, 0.0, 0.0, 0.0};
-    const dReal *a = body->motion[joint->child].quaternion;
+    const dReal *a = body->motion[joint->child].quaternion, *r = joint->attachment.relative;
     const dReal *b = joint->parent < 0 ? none : body->motion[joint->parent].quaternion;
-    const dReal *r = joint->attachment.relative;
+    const dReal *s = joint->sine;
     const dReal q[4] = {a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3],
                         a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2],
                         a[0] * b[2] - a[2] * b[0] - a[3] * b[1] + a[1] * b[3],
                         a[0] * b[3] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1]};
     const dReal cosine = q[0] * r[0] + q[1] * r[1] + q[2] * r[2] + q[3] * r[3];
-    const dReal turned[3] = {-q[0] * r[1] + q[1] * r[0] - q[2] * r[3] + q[3] * r[2],
-                             -q[0] * r[2] + q[2] * r[0] - q[3] * r[1] + q[1] * r[3],
-                             -q[0] * r[3] + q[3] * r[0] - q[1] * r[2] + q[2] * r[1]};
-    const dReal sine = sqrt(dot3(turned, turned)); /* of it or, if it turns the other way, minus it */
-    const dReal angle = 2.0 * atan2(sine, dot3(turned, joint->axis) < 0.0 ? -cosine : cosine);
-    return angle > TURN / 2.0 ? TURN - angle : -angle;
+    const dReal sine = q[0] * s[0] + q[1] * s[1] + q[2] * s[2] + q[3] * s[3];
+    return 2.0 * atan2(cosine < 0.0 ? -sine : sine, fabs(cosine)); /* of q or -q */
 }
 
 void hrp_joint_read_position(const Body *body, Joint *joint, dReal elapsed)
@@ -77,6 +73,12 @@ void hrp_joint_read_position(const Body *body, Joint *joint, dReal elapsed)
             dBodyGetRelPointPos(body->group[joint->parent], b[0], b[1], b[2], from);
         joint->now.q = dot3(axis, at) - dot3(axis, from);
     }
+}
+
+void hrp_joints_read_positions(Body *body)
+{
+    for (int j = 0; j < body->joints; j++)
+        hrp_joint_read_position(body, &body->joint[j], 0.0);
 }
 
 void hrp_joint_read(const Body *body, Joint *joint)
@@ -330,10 +332,12 @@ void hrp_drives_bound_exceeded(Body *body)
         body->joint[j].now.active |= body->joint[j].exceeded;
 }
 
-int hrp_wrenches_check(const Body *body, Fault *fault)
+int hrp_wrenches_check(Body *body, Fault *fault)
 {
     const double *force = live(body, WRENCH_FORCE), *torque = live(body, WRENCH_TORQUE);
+    body->is_pushed = 0;
     for (int i = 0; i < 3 * body->links; i++) {
+        body->is_pushed |= force[i] != 0.0 || torque[i] != 0.0;
         if (fabs(force[i]) < MAX_VALUE && fabs(torque[i]) < MAX_VALUE) /* false for NaN */
             continue;
         *fault = (Fault){.kind = FAULT_WRENCH, .body = body->id, .index = i / 3};
@@ -344,7 +348,7 @@ int hrp_wrenches_check(const Body *body, Fault *fault)
 
 void hrp_wrenches_apply(Body *body)
 {
-    for (int link = 0; link < body->links; link++) {
+    for (int link = 0; link < body->links && body->is_pushed; link++) {
         const double *f = live(body, WRENCH_FORCE) + 3 * link;
         const double *t = live(body, WRENCH_TORQUE) + 3 * link, *p = body->link_p + 3 * link;
         int group = body->link_group[link];

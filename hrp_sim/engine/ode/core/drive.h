@@ -7,9 +7,12 @@
 /* Return the rate of a joint. */
 dReal hrp_joint_rate(const Body *body, const Joint *joint);
 
-/* Read q of a joint. ODE reports hinge angles within +-pi: the number of whole turns is the one
+/* Read q of a joint. Poses show hinge angles within +-pi: the number of whole turns is the one
  * nearest to the last angle plus the rate times the time that elapsed since. */
 void hrp_joint_read_position(const Body *body, Joint *joint, dReal elapsed);
+
+/* Read q of all joints where hrp_drift_to_end may not have. */
+void hrp_joints_read_positions(Body *body);
 
 /* Read q and dq of a joint after its body was placed. */
 void hrp_joint_read(const Body *body, Joint *joint);
@@ -43,8 +46,9 @@ int hrp_drives_mark_unbounded(Body *body);
 /* Bound the efforts that left their ranges, for the next attempt. */
 void hrp_drives_bound_exceeded(Body *body);
 
-/* Check the wrench arrays of a body. Returns 0 and describes the fault if a value is invalid. */
-int hrp_wrenches_check(const Body *body, Fault *fault);
+/* Check the wrench arrays of a body, and note whether they push it in this call. Returns 0 and
+ * describes the fault if a value is invalid. */
+int hrp_wrenches_check(Body *body, Fault *fault);
 
 /* Apply the wrenches of all links to their groups for the next step. */
 void hrp_wrenches_apply(Body *body);

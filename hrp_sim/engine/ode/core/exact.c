@@ -118,14 +118,19 @@ void hrp_touch_create(World *world, const dContact *contact, dBodyID a, dBodyID 
     hrp_friction_join(world->system, touch, contact, cluster, cap);
 }
 
-/* Give a group its new velocity; ODE's forces are used up. */
-static void node_accelerate(const Node *node, const dReal *dv)
+/* Give the groups of a body, the nodes from the given one on, their new velocities; forces are used
+ * up. */
+static void body_accelerate(const Body *body, const System *system, int node)
 {
-    const dReal *v = node->velocity;
-    dBodySetLinearVel(node->group, v[0] + dv[0], v[1] + dv[1], v[2] + dv[2]);
-    dBodySetAngularVel(node->group, v[3] + dv[3], v[4] + dv[4], v[5] + dv[5]);
-    dBodySetForce(node->group, 0.0, 0.0, 0.0);
-    dBodySetTorque(node->group, 0.0, 0.0, 0.0);
+    for (int g = 0; g < body->groups; g++) {
+        const Motion *motion = &body->motion[g];
+        const dReal *v = system->nodes[node + g].velocity, *dv = dv_of(system, node + g);
+        for (int i = 0; i < 3; i++) {
+            motion->v[i] = v[i] + dv[i];
+            motion->w[i] = v[3 + i] + dv[3 + i];
+            motion->force[i] = motion->torque[i] = 0.0;
+        }
+    }
 }
 
 /* Write the wrench that all rows of a joint with a force sensor exert. */
@@ -197,9 +202,9 @@ int hrp_system_step(World *world, Fault *fault)
             return 0;
     }
     joints_read(world);
-    for (int n = 0; n < system->node_count; n++)
-        if (!system->nodes[n].body->asleep)
-            node_accelerate(&system->nodes[n], system->dv + 6 * (size_t)n);
+    for (int i = 0, node = 0; i < world->count; node += world->bodies[i++]->groups)
+        if (!world->bodies[i]->asleep)
+            body_accelerate(world->bodies[i], system, node);
     return 1;
 }
 

@@ -18,6 +18,7 @@
 
 #define SAME_MOMENTS 1e-9  /* relative difference up to which moments of inertia are equal */
 #define MAX_PRECESSION 0.5 /* of a body with joints in half a step, in [rad] */
+#define FAST_TURN 0.2      /* of a hinge in a step, in [rad] */
 #define SMALL_ANGLE 0.05   /* up to which a short series has no error, in [rad] */
 #define NEARLY_UNIT 1e-8   /* difference of a square from 1 up to which a root is linear */
 
@@ -334,7 +335,7 @@ void hrp_drift_to_middle(World *world, Body *body)
  * at the start did. Rotors and drives refer to it: their impulses in the step are then exactly
  * those of the rates reported.
  */
-void hrp_drift_to_end(World *world, Body *body)
+void hrp_drift_to_end(World *world, Body *body, int is_last)
 {
     dReal half = world->step / 2.0;
     for (int g = 0; g < body->groups; g++) {
@@ -345,6 +346,11 @@ void hrp_drift_to_end(World *world, Body *body)
     for (int j = 0; j < body->joints; j++)
         body->joint[j].now.dq = hrp_joint_rate(body, &body->joint[j]) + body->joint[j].drift;
     groups_drift(body, body->middle, half);
-    for (int j = 0; j < body->joints; j++)
-        hrp_joint_read_position(body, &body->joint[j], half);
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        if (is_last || !(fabs(joint->now.dq * world->step) < FAST_TURN))
+            hrp_joint_read_position(body, joint, half);
+        else
+            joint->now.q += joint->now.dq * half;
+    }
 }

@@ -88,6 +88,8 @@ static void attach(Joint *joint, dBodyID child, dBodyID parent, const double *an
     const dReal *at =
         joint->kind == JOINT_FIXED ? dBodyGetPosition(parent ? parent : child) : anchor;
     hrp_attachment_init(&joint->attachment, kinds[joint->kind], child, parent, at, axis);
+    const dQuaternion backward = {0.0, -joint->axis[0], -joint->axis[1], -joint->axis[2]};
+    dQMultiply0(joint->sine, backward, joint->attachment.relative);
 }
 
 static void joint_init(Joint *joint, const Flat *flat, int j)

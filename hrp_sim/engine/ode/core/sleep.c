@@ -1,6 +1,7 @@
 /* Islands of bodies at rest, which steps leave out until something acts on them. */
 #include "sleep.h"
 #include "bounds.h"
+#include "drive.h"
 #include "memory.h"
 #include "records.h"
 #include "rows.h"
@@ -268,6 +269,7 @@ static void body_sleep(const World *world, Body *body)
         dBodySetLinearVel(body->group[g], 0.0, 0.0, 0.0);
         dBodySetAngularVel(body->group[g], 0.0, 0.0, 0.0);
     }
+    hrp_joints_read_positions(body);
     for (int j = 0; j < body->joints; j++)
         body->joint[j].now.dq = 0.0;
     hrp_velocities_store(body);

@@ -49,9 +49,9 @@ static int solve(World *world, Fault *fault)
     return solved;
 }
 
-/* Attempt a step from the saved state. Returns 0 on failure, also if a body that sleeps is
- * touched. */
-static int attempt(World *world, Fault *fault)
+/* Attempt a step from the saved state; is_last: of a call. Returns 0 on failure, also if a body
+ * that sleeps is touched. */
+static int attempt(World *world, int is_last, Fault *fault)
 {
     world->has_moved = 1;
     dRandSetSeed(world->random); /* ODE has one random state for the whole process */
@@ -71,7 +71,7 @@ static int attempt(World *world, Fault *fault)
         return 0;
     for (int i = 0; i < world->awake_count; i++) {
         Body *body = world->awake[i];
-        hrp_drift_to_end(world, body);
+        hrp_drift_to_end(world, body, is_last);
         for (int j = 0; j < body->joints; j++)
             hrp_drive_measure(world, body, &body->joint[j]);
     }
@@ -97,7 +97,7 @@ static int drives_retry_bounded(World *world, Fault *fault)
 
 /* Take a step; with `quick`, repeat it while an effort leaves its range. Returns 0 on failure, and
  * if a body that sleeps is touched; nothing has changed then. */
-static int step_try(World *world, Fault *fault)
+static int step_try(World *world, int is_last, Fault *fault)
 {
     hrp_state_save(world);
     for (int i = 0; i < world->awake_count; i++)
@@ -105,7 +105,7 @@ static int step_try(World *world, Fault *fault)
     hrp_memory_begin(world);
     for (;;) {
         int again = 0;
-        if (attempt(world, fault)) {
+        if (attempt(world, is_last, fault)) {
             if (world->system)
                 break;
             for (int i = 0; i < world->count; i++)
@@ -127,9 +127,9 @@ static int step_try(World *world, Fault *fault)
 }
 
 /* Take a step, with all that it touches. */
-static int step_once(World *world, Fault *fault)
+static int step_once(World *world, int is_last, Fault *fault)
 {
-    while (!step_try(world, fault))
+    while (!step_try(world, is_last, fault))
         if (!hrp_touched_wake(world))
             return 0;
     return 1;
@@ -152,7 +152,7 @@ void hrp_world_step(World *world, long count, Fault *fault)
                 hrp_velocities_store(world->awake[i]);
         hrp_ode_lock();
         dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
-        int stepped = step_once(world, fault);
+        int stepped = step_once(world, done + 1 == count, fault);
         hrp_ode_unlock();
         if (!stepped)
             break;
@@ -164,7 +164,9 @@ void hrp_world_step(World *world, long count, Fault *fault)
     for (int i = 0; i < world->awake_count; i++) {
         if (fault->kind == FAULT_NONE && count > 0)
             hrp_motion_write(world->awake[i], world->step);
-        else if (fault->done > 0)
+        else if (fault->done > 0) {
+            hrp_joints_read_positions(world->awake[i]);
             hrp_motion_write_at_rest(world->awake[i]);
+        }
     }
 }
