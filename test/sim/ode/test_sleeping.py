@@ -417,6 +417,28 @@ def test_a_restored_world_sleeps_and_wakes_as_the_saved_one(tmp_path):
         assert run.stdout.split() == [hashes[0]]
 
 
+def test_what_acts_on_sleeping_bodies_does_so_after_a_restore():
+    """A conveyor below a box that moves, and a push on a box that something wakes in a call."""
+
+    def conveyor():
+        engine, top, *_ = stack()
+        top.drive.surface_velocity[0, 3:] = 0.2 * X
+        return engine
+
+    def pushed():
+        engine, *_, beside, _ = stack(ball(x=0.35, z=5.0, name="ball"))
+        beside.wrench.force[0, 2] = -5.0
+        return engine
+
+    for make, more in ((conveyor, ()), (pushed, (ball(x=0.35, z=5.0, name="ball"),))):
+        engine, (fresh, *_) = make(), stack(*more)
+        engine.step(ENOUGH)
+        fresh.restore(engine.save())
+        for one in (engine, fresh):
+            one.step(100)
+        assert engine.state.digest() == fresh.state.digest()
+
+
 @pytest.mark.parametrize("seed", mostly_slow(range(12), 2))
 def test_whatever_happens_a_restored_world_is_the_same(seed):
     """Random removals, jumps, pushes, joints, saves and restores between long rests."""

@@ -98,48 +98,52 @@ void hrp_joint_set_stops(Joint *joint)
     }
 }
 
-static int is_valid(dReal value)
+/* Return the sum of the magnitudes of numbers. It is below MAX_VALUE only if all are valid. */
+static dReal magnitude(const double *values, int count)
 {
-    return value > -MAX_VALUE && value < MAX_VALUE; /* false for NaN, too */
+    Lanes sum = {0.0, 0.0};
+    for (int i = 0; i + 1 < count; i += 2)
+        sum += (Lanes){fabs(values[i]), fabs(values[i + 1])};
+    return sum[0] + sum[1] + (count % 2 ? fabs(values[count - 1]) : 0.0);
 }
 
-/* Check the surface velocities of a body, and note whether there are any. */
-static int surfaces_check(Body *body, Fault *fault)
+/* Return the index of the first number that is too large, not a number or below the lowest, or
+ * -1. */
+static int first_invalid(const double *values, int count, dReal lowest)
 {
-    const double *velocity = live(body, DRIVE_SURFACE_VELOCITY);
-    int all_valid = 1, conveys = 0;
-    for (int i = 0; i < 6 * body->links; i++) {
-        all_valid &= is_valid(velocity[i]);
-        conveys |= velocity[i] != 0.0;
-    }
-    body->conveys = conveys;
-    for (int i = 0; !all_valid && i < 6 * body->links; i++)
-        if (!is_valid(velocity[i])) {
-            *fault = (Fault){.kind = FAULT_SURFACE, .body = body->id, .index = i / 6};
-            return 0;
-        }
-    return 1;
+    for (int i = 0; i < count; i++)
+        if (!(values[i] >= lowest && fabs(values[i]) < MAX_VALUE))
+            return i;
+    return -1;
 }
 
-int hrp_drives_check(Body *body, Fault *fault)
+void hrp_inputs_note(Body *body)
 {
-    for (int field = DRIVE_Q; field <= DRIVE_EFFORT; field++) {
+    body->is_pushed = magnitude(live(body, WRENCH_FORCE), 3 * body->links) > 0.0 ||
+                      magnitude(live(body, WRENCH_TORQUE), 3 * body->links) > 0.0;
+    body->conveys = magnitude(live(body, DRIVE_SURFACE_VELOCITY), 6 * body->links) > 0.0;
+}
+
+int hrp_drives_check(const Body *body, Fault *fault)
+{
+    static const int kinds[] = {[DRIVE_TRACK_SPEED] = FAULT_TRACK,
+                                [DRIVE_SURFACE_VELOCITY] = FAULT_SURFACE};
+    for (int field = DRIVE_Q; field <= DRIVE_SURFACE_VELOCITY; field++) {
+        const int of_links = field > DRIVE_EFFORT, is_gain = field == DRIVE_KP || field == DRIVE_KD;
+        const int width = field == DRIVE_SURFACE_VELOCITY ? 6 : 1;
+        const int count = width * (of_links ? body->links : body->coordinates);
         const double *values = live(body, (LiveField)field);
-        dReal lowest = field == DRIVE_KP || field == DRIVE_KD ? 0.0 : -MAX_VALUE;
-        for (int i = 0; i < body->coordinates; i++) {
-            if (!is_valid(values[i]) || values[i] < lowest) {
-                *fault = (Fault){.kind = FAULT_DRIVE, .body = body->id, .index = i};
-                return 0;
-            }
-        }
+        if (!is_gain && magnitude(values, count) < MAX_VALUE)
+            continue;
+        const int i = first_invalid(values, count, is_gain ? 0.0 : -MAX_VALUE);
+        if (i < 0)
+            continue;
+        *fault = (Fault){.kind = of_links ? kinds[field] : FAULT_DRIVE,
+                         .body = body->id,
+                         .index = i / width};
+        return 0;
     }
-    for (int i = 0; i < body->links; i++) {
-        if (!is_valid(live(body, DRIVE_TRACK_SPEED)[i])) {
-            *fault = (Fault){.kind = FAULT_TRACK, .body = body->id, .index = i};
-            return 0;
-        }
-    }
-    return surfaces_check(body, fault);
+    return 1;
 }
 
 /* Set a row of a motor: velocity + softness * force = target, |force| <= bound; 0 is off. */
@@ -332,12 +336,13 @@ void hrp_drives_bound_exceeded(Body *body)
         body->joint[j].now.active |= body->joint[j].exceeded;
 }
 
-int hrp_wrenches_check(Body *body, Fault *fault)
+int hrp_wrenches_check(const Body *body, Fault *fault)
 {
     const double *force = live(body, WRENCH_FORCE), *torque = live(body, WRENCH_TORQUE);
-    body->is_pushed = 0;
-    for (int i = 0; i < 3 * body->links; i++) {
-        body->is_pushed |= force[i] != 0.0 || torque[i] != 0.0;
+    const int count = 3 * body->links;
+    if (magnitude(force, count) < MAX_VALUE && magnitude(torque, count) < MAX_VALUE)
+        return 1;
+    for (int i = 0; i < count; i++) {
         if (fabs(force[i]) < MAX_VALUE && fabs(torque[i]) < MAX_VALUE) /* false for NaN */
             continue;
         *fault = (Fault){.kind = FAULT_WRENCH, .body = body->id, .index = i / 3};

@@ -21,7 +21,7 @@ void hrp_joint_read(const Body *body, Joint *joint);
 void hrp_joint_set_stops(Joint *joint);
 
 /* Check the drive arrays of a body. Returns 0 and describes the fault if a value is invalid. */
-int hrp_drives_check(Body *body, Fault *fault);
+int hrp_drives_check(const Body *body, Fault *fault);
 void hrp_drives_apply(World *world, Body *body);
 
 /* List the rows of a drive for the exact solver, after hrp_drives_apply. It bounds the effort
@@ -46,9 +46,11 @@ int hrp_drives_mark_unbounded(Body *body);
 /* Bound the efforts that left their ranges, for the next attempt. */
 void hrp_drives_bound_exceeded(Body *body);
 
-/* Check the wrench arrays of a body, and note whether they push it in this call. Returns 0 and
- * describes the fault if a value is invalid. */
-int hrp_wrenches_check(Body *body, Fault *fault);
+/* Note which of a body's arrays are not zero, as few are: wrenches and surface velocities. */
+void hrp_inputs_note(Body *body);
+
+/* Check the wrench arrays of a body. Returns 0 and describes the fault if a value is invalid. */
+int hrp_wrenches_check(const Body *body, Fault *fault);
 
 /* Apply the wrenches of all links to their groups for the next step. */
 void hrp_wrenches_apply(Body *body);

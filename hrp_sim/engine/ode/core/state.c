@@ -146,61 +146,65 @@ int hrp_state_check(World *world, Fault *fault)
     return 1;
 }
 
-/* Return the group of a link, or NULL, and the link's offset from it in W. */
-static dBodyID link_offset(const Body *body, int link, dReal offset[3])
+/* Return the motion of a link's group, or NULL, and the link's offset from it in W. */
+static const Motion *link_offset(const Body *body, int link, dReal offset[3])
 {
     int group = body->link_group[link];
     if (group < 0)
         return NULL;
-    rotate4(offset, dBodyGetRotation(body->group[group]), body->link_p + 3 * link);
-    return body->group[group];
+    rotate4(offset, body->motion[group].R, body->link_p + 3 * link);
+    return &body->motion[group];
 }
 
-static void link_velocity(dBodyID group, const dReal offset[3], dReal v[3], dReal w[3])
+static void link_velocity(const Motion *group, const dReal offset[3], dReal v[3], dReal w[3])
 {
-    memcpy(w, dBodyGetAngularVel(group), sizeof(dReal) * 3);
-    cross3(v, w, offset);
-    for (int i = 0; i < 3; i++)
-        v[i] += dBodyGetLinearVel(group)[i];
+    dReal turning[3];
+    cross3(turning, group->w, offset);
+    for (int i = 0; i < 3; i++) {
+        v[i] = turning[i] + group->v[i];
+        w[i] = group->w[i];
+    }
 }
 
 void hrp_velocities_store(Body *body)
 {
     for (int link = 0; link < body->links; link++) {
         dReal offset[3], *before = body->before + 6 * link;
-        dBodyID group = link_offset(body, link, offset);
+        const Motion *group = link_offset(body, link, offset);
         if (group)
             link_velocity(group, offset, before, before + 3);
     }
 }
 
 /* Write the motion of a link, and store its velocities for the next step. */
-static void link_write(const Body *body, int link, dReal step)
+static void link_write(const Body *body, int link, dReal rate)
 {
-    dReal offset[3], *v = live(body, MOTION_V) + 3 * link, *w = live(body, MOTION_W) + 3 * link;
+    dReal offset[3], v[3], w[3], *before = body->before + 6 * link;
     dReal *p = live(body, MOTION_P) + 3 * link, *R = live(body, MOTION_R) + 9 * link;
-    dReal *before = body->before + 6 * link;
+    dReal *a = live(body, MOTION_A) + 3 * link, *alpha = live(body, MOTION_ALPHA) + 3 * link;
     const dReal *local = body->link_R + 9 * link;
-    dBodyID group = link_offset(body, link, offset);
+    const Motion *group = link_offset(body, link, offset);
     if (!group) {
         memcpy(R, local, sizeof(dReal) * 9);
         memcpy(p, body->link_p + 3 * link, sizeof(dReal) * 3);
         return;
     }
-    const dReal *R_WG = dBodyGetRotation(group);
+    const dReal *R_WG = group->R;
     for (int i = 0; i < 3; i++) {
-        p[i] = dBodyGetPosition(group)[i] + offset[i];
+        p[i] = group->p[i] + offset[i];
         for (int k = 0; k < 3; k++)
             R[3 * i + k] = R_WG[4 * i] * local[k] + R_WG[4 * i + 1] * local[3 + k] +
                            R_WG[4 * i + 2] * local[6 + k];
     }
     link_velocity(group, offset, v, w);
     for (int i = 0; i < 3; i++) {
-        live(body, MOTION_A)[3 * link + i] = (v[i] - before[i]) / step;
-        live(body, MOTION_ALPHA)[3 * link + i] = (w[i] - before[3 + i]) / step;
-        before[i] = v[i];
-        before[3 + i] = w[i];
+        a[i] = rate * (v[i] - before[i]);
+        alpha[i] = rate * (w[i] - before[3 + i]);
     }
+    memcpy(live(body, MOTION_V) + 3 * link, v, sizeof v);
+    memcpy(live(body, MOTION_W) + 3 * link, w, sizeof w);
+    memcpy(before, v, sizeof v);
+    memcpy(before + 3, w, sizeof w);
 }
 
 /* Write the wrench that the parent applied to a link with a force sensor, about the link's origin.
@@ -270,7 +274,7 @@ static void gears_write(const Body *body)
 void hrp_motion_write(const Body *body, dReal step)
 {
     for (int link = 0; link < body->links; link++)
-        link_write(body, link, step);
+        link_write(body, link, 1.0 / step);
     for (int j = 0; j < body->joints; j++)
         joint_write(body, &body->joint[j]);
     gears_write(body);

@@ -145,6 +145,8 @@ void hrp_world_step(World *world, long count, Fault *fault)
         if (!hrp_drives_check(world->awake[i], fault) ||
             !hrp_wrenches_check(world->awake[i], fault))
             return;
+    for (int i = 0; i < world->awake_count; i++)
+        hrp_inputs_note(world->awake[i]);
     long done = 0;
     for (; done < count; done++) {
         if (done > 0 && done + 1 == count) /* else hrp_motion_write has stored them */
