@@ -352,6 +352,24 @@ def test_a_command_wakes_a_robot_and_what_it_carries():
             assert_allclose(getattr(a.motion, name), getattr(b.motion, name), atol=1e-3)
 
 
+def test_a_holder_that_moves_takes_along_what_slept_in_its_grip():
+    engine, robot, thing = lift()
+    engine.move_body(box("box", x=1.0, z=0.5))
+    kind, X_AJ = ExtraJointType.FIXED, at(1.0, 0.0, 0.5)
+    ends = {"bodies": ("lift", "box"), "links": (robot.body.link_index("PLATE"), 0)}
+    engine.add_joint(BodyJoint(name="grip", type=kind, **ends, X_AJ=X_AJ))
+    engine.step(2 * ENOUGH)
+    assert all(sleeps(robot, thing))
+    robot.drive.q[0] = 0.05
+    engine.step(200)
+    assert thing.motion.p[0, 2] == pytest.approx(0.55, abs=2e-3)
+    engine.step(ENOUGH)
+    assert all(sleeps(robot, thing))
+    falls_from = float(thing.motion.p[0, 2])
+    engine.remove_joint("grip")
+    falls(engine, thing, falls_from)
+
+
 def test_an_island_sleeps_as_a_whole():
     """A ball that spins on the upper box keeps all awake; the neighbour sleeps."""
     engine, _, lower, upper, beside, _ = stack(ball(z=0.5, w=5.0 * Z))

@@ -268,6 +268,7 @@ static void body_sleep(const World *world, Body *body)
     for (int g = 0; g < body->groups; g++) {
         dBodySetLinearVel(body->group[g], 0.0, 0.0, 0.0);
         dBodySetAngularVel(body->group[g], 0.0, 0.0, 0.0);
+        hrp_group_mark_moved(body->group[g]);
     }
     hrp_joints_read_positions(body);
     for (int j = 0; j < body->joints; j++)

@@ -21,9 +21,9 @@ void hrp_group_mark_moved(dBodyID group)
 
 void hrp_shapes_update(World *world)
 {
-    for (int i = 0; i < world->count && world->has_moved; i++)
-        for (int g = 0; g < world->bodies[i]->groups; g++)
-            hrp_group_mark_moved(world->bodies[i]->group[g]);
+    for (int i = 0; i < world->awake_count && world->has_moved; i++)
+        for (int g = 0; g < world->awake[i]->groups; g++)
+            hrp_group_mark_moved(world->awake[i]->group[g]);
     world->has_moved = 0;
 }
 

@@ -53,7 +53,7 @@ static int solve(World *world, Fault *fault)
  * that sleeps is touched. */
 static int attempt(World *world, int is_last, Fault *fault)
 {
-    world->has_moved = 1;
+    world->has_moved |= world->awake_count > 0;
     dRandSetSeed(world->random); /* ODE has one random state for the whole process */
     world->is_touched = 0;
     for (int i = 0; i < world->awake_count; i++) {
