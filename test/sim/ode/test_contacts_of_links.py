@@ -5,6 +5,7 @@ import pytest
 from each_case import mostly_slow
 from sim.physics.scenes import (
     FREE,
+    PRISMATIC,
     REVOLUTE,
     G,
     X,
@@ -23,8 +24,8 @@ from sim.physics.scenes import (
 )
 
 from hrp_model.body import Body
-from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
-from hrp_model.rigid import axis_angle_matrix
+from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
+from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.shapes.tessellate import mesh_of
 from hrp_sim.engine.engine import Placement
 
@@ -250,6 +251,50 @@ def test_links_that_are_moved_into_each_other_touch_at_once():
         engine.step()
         assert (engine.contacts > 0) == (abs(angle) < 0.1)
     assert thing.motion.p.shape == (3, 3)
+
+
+def channel():
+    """A mesh with a groove, in which shapes are not outside its bounds."""
+    sides = [mesh_of(Box(np.array([0.3, 0.03, 0.2]))) for _ in range(2)]
+    corners = [m.vertices + y * Y for m, y in zip(sides, (-0.2, 0.2), strict=True)]
+    triangles = np.vstack([sides[0].triangles, sides[1].triangles + len(corners[0])])
+    return placed(Mesh(np.vstack(corners), triangles))
+
+
+@pytest.mark.parametrize("kind", range(7))
+def test_links_of_a_body_touch_where_two_bodies_do(kind):
+    """Also as they slide by each other; ODE alone looks for contacts of two bodies."""
+    rng = np.random.default_rng(kind)
+    other = (*KINDS, [channel()])[kind if kind < 4 else kind + 1]
+    touched = 0
+    for _ in range(6):
+        axis = rng.normal(size=3)
+        R = axis_angle_matrix(axis / np.linalg.norm(axis), rng.uniform(0.0, np.pi))
+        X_PL = at(*rng.uniform(-0.25, 0.25, 3), R=R)
+        links = (
+            root(),
+            child("A", "BASE", PRISMATIC, X, collision=(channel(),)),
+            child("B", "BASE", PRISMATIC, X, X_PL=X_PL, collision=tuple(other)),
+        )
+        body = Body(name="one", links=links)
+        one, _ = world(fixed(body, q=np.array([0.0, 2.0])), gravity=(0, 0, 0))
+        loose = lone(*other, name="B")
+        still = moving(lone(channel()))
+        two, *_ = world(still, moving(loose, at(5.0)), gravity=(0, 0, 0))
+        one.record_contacts = two.record_contacts = True
+        for q in np.cumsum(rng.normal(0.0, 0.03, 40)):
+            one.move_body(fixed(body, q=np.array([0.0, q])))
+            X_WL = Pose(X_PL.R, X_PL.p + q * X_PL.R @ X)
+            two.move_body(moving(loose, X_WL))
+            two.move_body(still)
+            one.step()
+            two.step()
+            found, expected = (e.contact_points().depth for e in (one, two))
+            assert (len(found) > 0) == (len(expected) > 0)
+            deepest = (d.max(initial=0.0) for d in (found, expected))
+            np.testing.assert_allclose(*deepest, atol=1e-9)
+            touched += len(found) > 0
+    assert 20 < touched < 220
 
 
 def test_a_world_without_bodies_or_shapes_can_be_stepped():

@@ -238,6 +238,30 @@ void hrp_shapes_place(LinkShapes *link)
     link->shapes_placed = 1;
 }
 
+void hrp_pair_travel(LinkPair *pair)
+{
+    const Bound *a = &pair->links[0]->now, *b = &pair->links[1]->now;
+    dReal moved = 0.0, away[3];
+    for (int i = 0; i < 3; i++)
+        away[i] = b->p[i] - a->p[i];
+    for (int i = 0; i < 3; i++) {
+        const dReal p = a->R[i] * away[0] + a->R[3 + i] * away[1] + a->R[6 + i] * away[2];
+        moved += fabs(p - pair->p[i]);
+        pair->p[i] = p;
+        for (int k = 0; k < 3; k++) {
+            const dReal R = a->R[i] * b->R[k] + a->R[3 + i] * b->R[3 + k] + a->R[6 + i] * b->R[6 + k];
+            moved += fabs(R - pair->R[3 * i + k]) * b->half[k];
+            pair->R[3 * i + k] = R;
+        }
+    }
+    pair->travel += moved;
+    if (pair->travel < MAX_TRAVEL)
+        return;
+    pair->travel = 0.0;
+    memset(pair->limits, 0,
+           sizeof(dReal) * (size_t)pair->links[0]->count * (size_t)pair->links[1]->count);
+}
+
 dReal hrp_bounds_distance(const Bound *a, const Bound *b)
 {
     dReal C[3][3], D[3][3], t[3], away[3], best = -dInfinity, round = a->radius + b->radius;

@@ -25,6 +25,10 @@ void hrp_bounds_place(Body *body);
 /* Place the shapes of a link and their bounds where they are now. */
 void hrp_shapes_place(LinkShapes *link);
 
+/* Add to the travel of a pair how far its links have moved relative to each other since the last
+ * call. */
+void hrp_pair_travel(LinkPair *pair);
+
 /* Return a lower bound of the distance of what two bounds contain, in [m]; not positive if they may
  * touch: the widest gap along the axes of both boxes or, if there is none, along the cross
  * products of these axes. */

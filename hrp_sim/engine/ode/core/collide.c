@@ -2,6 +2,7 @@
 #include "collide.h"
 #include "bounds.h"
 #include "contact_set.h"
+#include "distance.h"
 #include "exact.h"
 #include "guard.h"
 #include "joints.h"
@@ -28,7 +29,7 @@ typedef struct {
     World *world;
     const Body *bodies[2];
     LinkShapes *links[2];
-    dReal *limits; /* of their shapes, see LinkPair; NULL if there are none */
+    LinkPair *own; /* if they are those of one body, or NULL */
 } Pair;
 
 /* One thread at a time is in ODE, so one is enough. */
@@ -240,17 +241,43 @@ static void contact_create(const Pair *pair, const ContactPoint *point)
         contact_record(pair, &point->at, joint);
 }
 
-/* Whether two bounds on two links are apart. If so, set the limit, if there is one, of the links'
- * travels up to which they remain so. */
-static int are_apart(LinkShapes *const links[2], const Bound *a, const Bound *b, dReal *limit)
+/* Whether two bounds are apart. If so, set the limit, if there is one, of the travel up to which
+ * they remain so. */
+static int are_apart(dReal travel, const Bound *a, const Bound *b, dReal *limit)
 {
-    dReal travel = links[0]->travel + links[1]->travel;
     if (limit && travel < *limit)
         return 1;
     dReal distance = hrp_bounds_distance(a, b) - BOUND_MARGIN;
     if (limit)
-        *limit = distance > 0.0 ? travel + distance : 0.0;
+        *limit = distance > 0.0 ? travel + distance : min_real(*limit, 0.0);
     return distance > 0.0;
+}
+
+/* Whether a mesh and another shape of the same body are apart, though their bounds are not; the
+ * limit is set as above. ODE takes longer to find that two meshes do not touch. Those that touched
+ * are not looked at until they do no more. */
+static int surfaces_are_apart(dReal travel, const Geom *a, const Geom *b, dReal *limit)
+{
+    if (dGeomGetClass(a->geom) != dTriMeshClass && dGeomGetClass(b->geom) != dTriMeshClass)
+        return 0;
+    if (travel < *limit)
+        return 1;
+    if (*limit < 0.0)
+        return 0;
+    const dReal distance = hrp_surfaces_distance(a, b, NEAR) - BOUND_MARGIN;
+    *limit = distance > 0.0 ? travel + distance : 0.0;
+    return distance > 0.0;
+}
+
+/* Find the contacts of two shapes; limit: of them, or NULL. */
+static void shapes_collide(const Pair *pair, const Geom *a, const Geom *b, dReal *limit)
+{
+    const int before = contacts.count;
+    if (limit && surfaces_are_apart(pair->own->travel, a, b, limit))
+        return;
+    hrp_shapes_collide(pair->world, &contacts, a, b);
+    if (limit)
+        *limit = contacts.count > before ? -1.0 : 0.0;
 }
 
 /* Find the contacts of a shape of one link with all shapes of the other one. */
@@ -258,16 +285,17 @@ static void shape_collide(const Pair *pair, int side, int s)
 {
     const LinkShapes *own = pair->links[side], *other = pair->links[!side];
     const Geom *shape = &own->shapes[s];
-    int is_tested = pair->limits && own->count == 1 && other->count == 1; /* as links */
+    int is_tested = pair->own && own->count == 1 && other->count == 1; /* as links */
+    const dReal travel = pair->own ? pair->own->travel : 0.0;
     if (!boxes_overlap(shape->now.box, other->now.box))
         return;
     for (int k = 0; k < other->count; k++) {
         const Geom *a = side ? &other->shapes[k] : shape, *b = side ? shape : &other->shapes[k];
-        int i = side ? k * own->count + s : s * other->count + k;
+        const int i = side ? k * own->count + s : s * other->count + k;
+        dReal *limit = pair->own ? pair->own->limits + i : NULL;
         if (boxes_overlap(a->now.box, b->now.box) &&
-            (is_tested ||
-             !are_apart(pair->links, &a->now, &b->now, pair->limits ? pair->limits + i : NULL)))
-            hrp_shapes_collide(pair->world, &contacts, a, b);
+            (is_tested || !are_apart(travel, &a->now, &b->now, limit)))
+            shapes_collide(pair, a, b, limit);
     }
 }
 
@@ -343,7 +371,7 @@ static void near_pairs_list(Body *body)
         LinkPair *pair = &body->pairs[k];
         dReal left = 0.0;
         LinkShapes *a = pair->links[0], *b = pair->links[1];
-        if (are_apart(pair->links, &a->now, &b->now, &pair->limit))
+        if (are_apart(a->travel + b->travel, &a->now, &b->now, &pair->limit))
             left = pair->limit - a->travel - b->travel;
         if (left < NEAR)
             body->near[body->near_count++] = pair;
@@ -361,8 +389,10 @@ static void body_collide(World *world, Body *body)
     for (size_t k = 0; k < body->near_count; k++) {
         LinkPair *near = body->near[k];
         LinkShapes *a = near->links[0], *b = near->links[1];
-        if (!are_apart(near->links, &a->now, &b->now, &near->limit))
-            links_collide(&(Pair){world, {body, body}, {a, b}, near->limits});
+        if (are_apart(a->travel + b->travel, &a->now, &b->now, &near->limit))
+            continue;
+        hrp_pair_travel(near);
+        links_collide(&(Pair){world, {body, body}, {a, b}, near});
     }
 }
 

@@ -18,6 +18,7 @@
 #define MANY_CHUNK_PAIRS 64 /* take ODE up to half a second */
 #define CHUNK_CONTACTS 64    /* requested of two chunks */
 #define FEW_CONTACTS 4       /* so few are all stored */
+#define TRIANGLES_SIDE_BY_SIDE 4
 
 /* Sort points such that those before the middle are not beyond those after it along an axis. */
 static void middle_select(dReal (*points)[3], int count, int middle, int axis)
@@ -131,6 +132,28 @@ void hrp_mesh_blocks_free(Mesh *mesh)
 {
     free(mesh->points);
     free(mesh->boxes);
+}
+
+int hrp_mesh_tree_create(Mesh *mesh)
+{
+    const int count = mesh->corners / 3;
+    TreeItem *items = malloc(((size_t)count + 1) * sizeof *items);
+    dTriIndex *sorted = malloc(3 * sizeof *sorted * ((size_t)count + 1));
+    const dTriIndex *corners = mesh->indices;
+    for (int t = 0; items && t < count; t++) {
+        items[t].number = t;
+        hrp_box_clear(items[t].box);
+        for (int k = 0; k < 3; k++)
+            hrp_box_extend(items[t].box, mesh->vertices + 3 * *corners++);
+    }
+    const int done = items && sorted && hrp_tree_build(&mesh->tree, items, count,
+                                                       TRIANGLES_SIDE_BY_SIDE, TREE_LEVELS);
+    for (int t = 0; done && t < count; t++)
+        memcpy(sorted + 3 * t, mesh->indices + 3 * items[t].number, 3 * sizeof *sorted);
+    mesh->tree_indices = done ? sorted : NULL;
+    free(done ? NULL : sorted);
+    free(items);
+    return done;
 }
 
 /* A triangle by the place of its middle, in the box of its mesh. */

@@ -11,6 +11,9 @@
 int hrp_mesh_blocks_create(Mesh *mesh, int vertices);
 void hrp_mesh_blocks_free(Mesh *mesh);
 
+/* Make the tree of the triangles of a mesh. Returns 0 when memory is short. */
+int hrp_mesh_tree_create(Mesh *mesh);
+
 /* Destroy the chunks of a mesh in ODE. */
 void hrp_mesh_chunks_destroy(Mesh *mesh);
 

@@ -2,6 +2,7 @@
  * triangles of meshes, made once. Other shapes are left to ODE's formulas. */
 #include "rays.h"
 #include "bounds.h"
+#include "mesh.h"
 #include "state.h"
 #include "tree.h"
 
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIANGLES_SIDE_BY_SIDE 4
 #define FEW_RAYS 8             /* not worth a good tree of shapes */
 #define ROUNDING (1.0 + 2e-15) /* of where a ray leaves a box (Ize, 2013) */
 
@@ -129,29 +129,6 @@ static void triangles_hit(void *of, Ray *ray, int first, int count)
     }
 }
 
-/* Make the tree of the triangles of a mesh. Returns 0 when memory is short. */
-static int mesh_tree_create(Mesh *mesh)
-{
-    const int count = mesh->corners / 3;
-    TreeItem *items = malloc(((size_t)count + 1) * sizeof *items);
-    dTriIndex *sorted = malloc(3 * sizeof *sorted * ((size_t)count + 1));
-    const dTriIndex *corners = mesh->indices;
-    for (int t = 0; items && t < count; t++) {
-        items[t].number = t;
-        hrp_box_clear(items[t].box);
-        for (int k = 0; k < 3; k++)
-            hrp_box_extend(items[t].box, mesh->vertices + 3 * *corners++);
-    }
-    const int done = items && sorted && hrp_tree_build(&mesh->tree, items, count,
-                                                       TRIANGLES_SIDE_BY_SIDE, TREE_LEVELS);
-    for (int t = 0; done && t < count; t++)
-        memcpy(sorted + 3 * t, mesh->indices + 3 * items[t].number, 3 * sizeof *sorted);
-    mesh->tree_indices = done ? sorted : NULL;
-    free(done ? NULL : sorted);
-    free(items);
-    return done;
-}
-
 /* Rays of a call, and the shape that ODE has for them. */
 typedef struct {
     World *world;
@@ -163,7 +140,7 @@ static void mesh_hit(Cast *cast, Ray *ray, const RayTarget *target)
 {
     Ray local;
     dReal away[3];
-    if (!target->mesh->tree.count && !mesh_tree_create(target->mesh)) {
+    if (!target->mesh->tree.count && !hrp_mesh_tree_create(target->mesh)) {
         cast->rays->complete = 0;
         return;
     }

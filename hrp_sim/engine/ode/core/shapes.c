@@ -188,7 +188,7 @@ static void pairs_append(Body *body, LinkShapes *a, GeomSet *set, int first)
             continue;
         if (body->pairs)
             body->pairs[body->pair_count] =
-                (LinkPair){{a, b}, 0.0, body->limits + body->limit_count};
+                (LinkPair){.links = {a, b}, .limits = body->limits + body->limit_count};
         body->pair_count++;
         body->limit_count += (size_t)a->count * (size_t)b->count;
     }

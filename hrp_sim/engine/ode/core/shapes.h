@@ -41,10 +41,13 @@ typedef struct {
 } GeomSet;
 
 /* Two links of a body whose shapes may collide. They are apart as long as their travels sum up to
- * less than the limit; so are two of their shapes, with the limit at [i * links[1]->count + j]. */
+ * less than the limit. Two of their shapes are, as long as the pair's own travel is less than their
+ * limit at [i * links[1]->count + j]; that is negative if they touched when last looked at. */
 typedef struct {
     LinkShapes *links[2];
     dReal limit, *limits;
+    dReal travel;      /* no point of the second has moved by more in the frame of the first, in [m] */
+    dReal R[9], p[3];  /* of the second link's bound in that of the first, when last looked at */
 } LinkPair;
 
 typedef struct {
@@ -74,7 +77,7 @@ typedef struct {
     int chunk_count;
     dTriIndex *chunk_indices;      /* the corners in the order of the chunks */
     dGeomID chunk_shape;           /* any chunk, to collide it */
-    Tree tree;                     /* of the triangles, made when a ray comes near, see rays.c */
+    Tree tree;                     /* of the triangles, made when a ray or a shape comes near */
     dTriIndex *tree_indices;       /* the corners in the order of the tree */
 } Mesh;
 

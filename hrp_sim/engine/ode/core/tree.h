@@ -1,4 +1,4 @@
-/* Trees of boxes, for rays. */
+/* Trees of boxes, for rays and distances. */
 #ifndef HRP_SIM_ODE_TREE_H
 #define HRP_SIM_ODE_TREE_H
 
