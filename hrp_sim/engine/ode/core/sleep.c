@@ -390,7 +390,7 @@ void hrp_sleep_read(const World *world, int *bodies, int *contacts, double *valu
         const Body *body = world->bodies[i];
         bodies[0] = body->rest;
         bodies[1] = 0;
-        for (int k = 0; body->asleep && k <= i; k++)
+        for (int k = 0; body->asleep && k <= i && !bodies[1]; k++)
             if (world->bodies[k] == body->island)
                 bodies[1] = k + 1;
         memcpy(bodies + 2, &body->inputs, sizeof body->inputs);
