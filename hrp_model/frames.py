@@ -28,7 +28,7 @@ _LEVEL = 0.05
 
 # Characters that XML 1.0 cannot represent (clause 2.2), line breaks, which its attributes do not
 # preserve (clause 3.3.3), and dollar signs that xacro would substitute.
-_ILLEGAL = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\\$(?=[({])")
+_ILLEGAL = re.compile("[\0-\x1f]|[\ud800-\udfff]|[\ufffe-\uffff]|\\$(?=[({])")
 
 
 class LinkNaming(Enum):

@@ -62,12 +62,14 @@ def _late_dataclass(
     late = [name for name in late if name not in own]
 
     def generate(wanted: str) -> None:
-        # Of most classes only __init__ is used.
-        less = {"repr": False, "eq": False} if wanted == "__init__" else {}
+        # Of most classes only __init__ is used, of their bases only the fields.
+        less = {}
+        if wanted in ("__init__", "__dataclass_fields__", "__dataclass_params__"):
+            less = {"init": wanted == "__init__", "repr": False, "eq": False}
         # Taken from a second class, so that no other thread finds this one without methods.
         twin = type(cls)(cls.__name__, cls.__bases__, own)
         twin = dataclasses.dataclass(**{**options, **less})(twin)
-        for name in [wanted] if less else late:
+        for name in {wanted, "__dataclass_fields__", "__dataclass_params__"} if less else late:
             setattr(cls, name, vars(twin)[name])
 
     for name in late:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from .files.model_file import split_model_name
 from .files.resources import FileAccess, ResourceError, path_from_uri
 from .geometry import SceneNode
 from .read_context import XML_SUFFIXES, ReadContext
-from .readers.xml_tree import Element, parse
 from .validate import validate, validated_as
+
+if TYPE_CHECKING:
+    from .readers.xml_tree import Element
 
 # The readers are imported when they are used: most models are of one format.
 
@@ -54,6 +57,8 @@ def _read_xml(source: Source, context: ReadContext) -> Body | None:
 
 def _parsed(source: Source, context: ReadContext) -> Element | None:
     """Return the root element of a file, of which macros are expanded whatever its suffix is."""
+    from .readers.xml_tree import parse
+
     root = parse(source, context.diagnostics, lambda at: context.count("nodes", at=at))
     macro = None if root is None else _first_macro(root)
     if macro is None:

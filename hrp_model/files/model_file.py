@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import errno
 import re
-import shlex
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
@@ -51,6 +50,8 @@ def split_model_name(name: str) -> tuple[str, dict[str, str]]:
     match = _WITH_ARGUMENTS.fullmatch(name)
     if match is None:
         return name, {}
+    import shlex  # few models have arguments
+
     try:
         words = shlex.split(match[2])
     except ValueError:  # a quotation mark without a second one
@@ -65,6 +66,8 @@ def join_arguments(words: Iterable[str]) -> list[str]:
     for word in words:
         file = split_model_name(joined[-1])[0].lower() if joined else ""
         if file.endswith((".xacro", ".urdf")) and _ARGUMENT.fullmatch(word):
+            import shlex
+
             joined[-1] += f" {shlex.quote(word)}"
         else:
             joined.append(word)

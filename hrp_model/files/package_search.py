@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
-from xml.etree import ElementTree
 
 from .file_watch import record_file
 from .model_file import decoded
@@ -217,6 +216,8 @@ def package_name(manifest: Path) -> str:
     text, _ = decoded(data)
     if "<!DOCTYPE" in text:  # its entities could expand to any amount of text
         raise ValueError("it has a DTD, which is not allowed")
+    from xml.etree import ElementTree  # most models need no package
+
     try:
         top = ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError, LookupError) as error:

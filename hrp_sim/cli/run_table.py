@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -150,6 +149,8 @@ class Listener:
         self._last: dict[str, tuple[int, int]] = {}
         self._reported = threading.Condition()
         self._has_started = False  # or has ended without a report
+        import subprocess
+
         self._process = subprocess.Popen(
             [sys.executable, "-m", "hrp_msgs.topics.listen"],
             stdin=subprocess.PIPE,
@@ -202,11 +203,13 @@ class Listener:
 
     def close(self) -> None:
         """End the process."""
+        from subprocess import TimeoutExpired
+
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
             self._process.wait(timeout=5.0)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._thread.join()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.resources import path_from_uri
@@ -67,6 +65,8 @@ class RunRecording:
 
         If they are too big, none of them is attached, with a warning.
         """
+        import mimetypes
+
         files = {uri: path for uri, path in _files(urdf) if uri not in self._attached}
         try:
             sizes = {uri: path.stat().st_size for uri, path in files.items()}
@@ -115,6 +115,8 @@ class RunRecording:
 
 def _files(urdf: str) -> Iterator[tuple[str, Path]]:
     """Yield URI and path of each file that a URDF refers to by a file:// URI."""
+    from xml.etree import ElementTree
+
     for element in ElementTree.fromstring(urdf).iter():
         uri = element.get("filename", "")
         if element.tag in _MESH_FILES and uri.startswith("file://"):

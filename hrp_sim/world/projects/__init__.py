@@ -13,10 +13,7 @@ from hrp_model.late_dataclass import dataclass
 from hrp_model.readers.file_kind import is_sdf_world
 
 from ..config import WorldConfig
-from .choreonoid import read_cnoid
 from .common import AS_IN_PROJECT, ProjectOptions, merged, parse_variable, parse_variables
-from .openhrp import read_openhrp
-from .sdf import read_sdf
 
 __all__ = [
     "AS_IN_PROJECT",
@@ -49,10 +46,39 @@ class ProjectFormat:
     read: ProjectReader
 
 
+# The readers are imported when they are used: most worlds are no projects.
+
+
+def _read_sdf(
+    source: Source, folder: Path, diagnostics: Diagnostics, options: ProjectOptions
+) -> WorldConfig:
+    from .sdf import read_sdf
+
+    return read_sdf(source, folder, diagnostics, options)
+
+
+def _read_cnoid(
+    source: Source, folder: Path, diagnostics: Diagnostics, options: ProjectOptions
+) -> WorldConfig:
+    from .choreonoid import read_cnoid
+
+    return read_cnoid(source, folder, diagnostics, options)
+
+
+def _read_openhrp(
+    source: Source, folder: Path, diagnostics: Diagnostics, options: ProjectOptions
+) -> WorldConfig:
+    from .openhrp import read_openhrp
+
+    return read_openhrp(source, folder, diagnostics, options)
+
+
 _FORMATS = (
-    ProjectFormat(".world", is_sdf_world, read_sdf),
-    ProjectFormat(".cnoid", re.compile(r"^[\"']?items[\"']?\s*:", re.MULTILINE).search, read_cnoid),
-    ProjectFormat(".xml", re.compile(r"\A\s*<").search, read_openhrp),
+    ProjectFormat(".world", is_sdf_world, _read_sdf),
+    ProjectFormat(
+        ".cnoid", re.compile(r"^[\"']?items[\"']?\s*:", re.MULTILINE).search, _read_cnoid
+    ),
+    ProjectFormat(".xml", re.compile(r"\A\s*<").search, _read_openhrp),
 )
 PROJECT_SUFFIXES = tuple(row.suffix for row in _FORMATS)
 

@@ -8,14 +8,17 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source, Span, counted
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.late_dataclass import dataclass
 from hrp_model.read_context import TooLargeError
-from hrp_model.readers.xml_tree import Element, parse
 from hrp_msgs.sanitize import shortened
+
+if TYPE_CHECKING:
+    from hrp_model.readers.xml_tree import Element
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _NEXT_VARIABLE = re.compile(rf"{re.escape(os.pathsep)}(?=\w+=)")
@@ -171,6 +174,8 @@ def parse_project(source: Source, diagnostics: Diagnostics) -> Element | None:
         count += 1
         if count > _MAX_ELEMENTS:
             raise TooLargeError(f"the project has more than {_MAX_ELEMENTS} elements", at)
+
+    from hrp_model.readers.xml_tree import parse
 
     try:
         return parse(source, diagnostics, add)
