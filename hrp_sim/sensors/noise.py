@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from math import exp, expm1, inf, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
 from hrp_model.devices import AxisNoise, VectorNoise
@@ -23,6 +23,9 @@ from ..engine.articulation.numeric_limits import MAX_COORDINATE
 from ..engine.engine import AnyArray
 from ..engine.schedule import NS_PER_S
 from ..render import Pixels
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 # Streams of random numbers of one sensor: of vectors, of distances, of colours.
 _WHITE, _WALK, _OFFSET = 0, 1, 2
@@ -61,7 +64,7 @@ class Noise:
     def __init__(self, seed: NoiseSeed | int, body: str, sensor: str) -> None:
         self._seed = seed if isinstance(seed, NoiseSeed) else NoiseSeed(seed)
         self._owner = body, sensor
-        self._take_seed()
+        self._used_seed: int | None = None  # most sensors have no noise
 
     def normals(self, time_ns: int, count: int, stream: int = 0) -> Array:
         """Return standard normal numbers, shape (count,).
@@ -78,6 +81,8 @@ class Noise:
         return self._at(time_ns, stream).random(count)
 
     def _take_seed(self) -> None:
+        from numpy.random import Generator, Philox
+
         self._used_seed = self._seed.value
         # ascii() of the tuple is unambiguous, and works for names that UTF-8 cannot encode.
         digest = sha256(ascii((int(self._used_seed), *self._owner)).encode()).digest()
