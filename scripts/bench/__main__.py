@@ -16,6 +16,7 @@ COMMANDS = {
     "recording": "processor time that a recording takes",
     "ros": "lost messages, and what publishing costs",
     "size": "time of a step over the size of a world, for each solver",
+    "start": "what short commands cost, beside the import of numpy",
     "view": "frames per second of the page of a run, and what they cost",
 }
 

@@ -38,6 +38,7 @@ def parts(options: argparse.Namespace) -> Mapping[str, Sequence[str]]:
         "environments": [here, "environments", *page],
         "kinematics": [f"{BENCH}/bench_kinematics.py", *page],
         "size": [here, "size", "--seconds", "1", *page],
+        "start": [here, "start", *page],
         "compare": [f"{BENCH}/compare.py", *compared, *holding, *scenes, *runs, *page],
         "models": [here, "models", *models, *listed, "--seconds", "3", *page],
     }

@@ -13,6 +13,7 @@ from hrp_sim.engine.ode import OdeEngine
 from scripts import soak
 from scripts.bench import models as real_time
 from scripts.bench import size as cost
+from scripts.bench import start
 from scripts.program import run_program
 
 
@@ -32,7 +33,7 @@ def _short_parts(monkeypatch):
 
 
 def run(*arguments):
-    return run_program("bench", {"size": ""}, arguments)
+    return run_program("bench", {"size": "", "start": ""}, arguments)
 
 
 def test_a_model_is_measured_limp_and_holding():
@@ -83,6 +84,16 @@ def test_curves_are_measured_written_and_drawn(tmp_path, monkeypatch):
     assert all(float(cell) > 0.0 for cell in first[2:])
     assert rows[-1][1] == "exponent"
     assert "contacts of one body" in picture.read_text()
+
+
+def test_the_start_of_commands_is_compared_with_an_import(tmp_path, monkeypatch):
+    monkeypatch.setattr(start, "write_tables", partial(start.write_tables, folder=tmp_path))
+    monkeypatch.setattr(start, "COMMANDS", start.COMMANDS[:1])
+    assert run("start", "--rounds", "1", "--page") == 0
+    with (tmp_path / "start.csv").open(newline="") as file:
+        _, (command, ratio, memory) = csv.reader(file)
+    assert command == "hrp-sim --version"
+    assert float(ratio) > 0.0 < float(memory)
 
 
 @pytest.mark.parametrize("scene", ["tracks", pytest.param("humanoid", marks=pytest.mark.slow)])
