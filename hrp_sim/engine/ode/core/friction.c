@@ -291,6 +291,7 @@ static void respond_sticking(const Friction *friction, const dReal slip[3], Resp
 {
     response->sticks = 1;
     memcpy(response->slope, friction->hold, sizeof friction->hold);
+    memcpy(response->secant, friction->hold, sizeof friction->hold);
     slope_multiply(friction->hold, slip, response->impulse);
     for (int r = 0; r < 3; r++)
         response->impulse[r] = -response->impulse[r];
@@ -338,6 +339,7 @@ static void respond_slipping(const System *system, const Friction *friction, con
     impulse[1] = -weak * (sums.b[0] + sums.b[1]);
     impulse[2] = -(sums.about[0] + sums.about[1]);
     slope_set(friction, &sums, slope);
+    memcpy(response->secant, slope, sizeof response->secant);
     slope[0] -= strong * strong * (sums.aa[0] + sums.aa[1]);
     slope[1] -= strong * weak * (sums.ab[0] + sums.ab[1]);
     slope[2] -= strong * (sums.a_about[0] + sums.a_about[1]);
@@ -383,9 +385,11 @@ static void model_shift(Friction *friction, const Response *response)
     friction->sticks = response->sticks;
 }
 
-static void model_set(Friction *friction, const Response *response)
+static void model_set(Friction *friction, const Response *response, dReal secant)
 {
-    memcpy(friction->slope, response->slope, sizeof friction->slope);
+    for (int k = 0; k < 6; k++)
+        friction->slope[k] =
+            response->slope[k] + secant * (response->secant[k] - response->slope[k]);
     model_shift(friction, response);
 }
 
@@ -394,9 +398,9 @@ void hrp_friction_shift(System *system, Friction *friction)
     model_shift(friction, respond(system, friction, friction->rate));
 }
 
-void hrp_friction_linearize(System *system, Friction *friction)
+void hrp_friction_linearize(System *system, Friction *friction, dReal secant)
 {
-    model_set(friction, respond(system, friction, friction->rate));
+    model_set(friction, respond(system, friction, friction->rate), secant);
 }
 
 void hrp_friction_hold(Friction *friction)
@@ -406,7 +410,7 @@ void hrp_friction_hold(Friction *friction)
                            friction->before[1] + friction->rate[1],
                            friction->before[2] + friction->rate[2]};
     respond_sticking(friction, slip, &response);
-    model_set(friction, &response);
+    model_set(friction, &response, 0.0);
 }
 
 void hrp_friction_update(Friction *friction)

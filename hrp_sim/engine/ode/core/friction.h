@@ -23,8 +23,9 @@ int hrp_friction_follows(const System *system, const Friction *friction, dReal a
  * (Aitken). */
 void hrp_friction_relax(System *system, Friction *friction);
 
-/* Set Newton's model at the current rates, for the current bounds. */
-void hrp_friction_linearize(System *system, Friction *friction);
+/* Set Newton's model at the current rates, for the current bounds. A part of its slopes may be that
+ * of secants: these are steeper where points slip, so that the slip will not turn round. */
+void hrp_friction_linearize(System *system, Friction *friction, dReal secant);
 
 /* Likewise, but with the slope of the last model. */
 void hrp_friction_shift(System *system, Friction *friction);

@@ -40,6 +40,8 @@
 #define NEAR_SHARE 0.1      /* error of a model of friction that stays, relative to its bound */
 #define NEAR_TOLERANCE 1e-3 /* or to the largest impulse of the island */
 #define STALLED 0.2         /* error left by a solution, beyond which no model stays */
+#define SHORT 0.99          /* part of a step: next, */
+#define SECANT 0.5          /* this part of the slopes of friction is that of secants */
 #define MOST_CHANGE 2.0     /* of friction, relative to mu and the changes of impulses */
 #define STICKS_BIT 2
 
@@ -113,7 +115,7 @@ static void rows_begin(const View *view)
         if (memory_of(view, friction->touch).active >> STICKS_BIT & 1)
             hrp_friction_hold(friction);
         else
-            hrp_friction_linearize(view->system, friction);
+            hrp_friction_linearize(view->system, friction, 0.0);
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++)
         row_begin(&touch_at(view, i)->row, 0.0, dInfinity,
@@ -462,8 +464,9 @@ static int is_near(const View *view, dReal largest)
 }
 
 /* Begin the next step of Newton's method where the last one led. The slopes of friction stay if
- * they may, and no row becomes free or fixed: then the next solution needs no other factor. */
-static void rows_linearize(const View *view, int may_stay)
+ * they may, and no row becomes free or fixed: then the next solution needs no other factor. Else a
+ * part of them may be that of secants. */
+static void rows_linearize(const View *view, int may_stay, dReal secant)
 {
     for (int i = 0; i < view->row_count; i++) {
         const int was_free = view->rows[i]->is_free;
@@ -474,7 +477,7 @@ static void rows_linearize(const View *view, int may_stay)
         if (may_stay)
             hrp_friction_shift(view->system, view->frictions[i]);
         else
-            hrp_friction_linearize(view->system, view->frictions[i]);
+            hrp_friction_linearize(view->system, view->frictions[i], secant);
 }
 
 /* Return the largest error of friction's bounds, beside those that follow from normal impulses. */
@@ -510,7 +513,8 @@ static int minimize(const View *view, int *iteration, dReal most_lag)
         dReal x = is_first ? 1.0 : hrp_line_search(view);
         if (x < 1.0)
             step_shorten(view, x);
-        rows_linearize(view, check.friction < STALLED * before && is_near(view, check.largest));
+        rows_linearize(view, check.friction < STALLED * before && is_near(view, check.largest),
+                       x < SHORT ? SECANT : 0.0);
         before = check.friction;
     }
     return 1;
@@ -575,7 +579,7 @@ static int solve_loads(const View *view, int iteration)
         if (!loads_update(view, largest) || lag >= most_lag || load == MAX_LOADS)
             return 1;
         most_lag = PROGRESS * lag;
-        rows_linearize(view, is_near(view, largest));
+        rows_linearize(view, is_near(view, largest), 0.0);
     }
 }
 
@@ -589,7 +593,7 @@ int hrp_island_solve(World *world, const Island *island)
     while (hrp_overlaps_soften(&view)) {
         for (int i = 0; i < view.row_count; i++)
             view.rows[i]->wanted = wanted_impulse(view.rows[i]);
-        rows_linearize(&view, 0);
+        rows_linearize(&view, 0, 0.0);
         if (!solve_loads(&view, 1))
             return 0;
     }

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define MAX_SEARCHES 40
-#define TOLERANCE 1e-9 /* of the derivative, relative to that of the whole step */
+#define TOLERANCE 1e-3 /* of the derivative, relative to that of the whole step */
 
 /* A line search along Newton's step d: the derivative of the minimized function at x d. That of
  * Newton's model is zero at x = 1, so the part without bounds follows from the impulses there. */

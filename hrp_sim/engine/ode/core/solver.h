@@ -140,6 +140,7 @@ enum { AREA_POINT, AREA_LINE, AREA_DISC, AREA_POLYGON };
 typedef struct {
     dReal rate[3];
     dReal impulse[3], slope[6]; /* xx, xy, x turn, yy, y turn, turn turn */
+    dReal secant[6]; /* likewise: the impulse is minus its product with the slip */
     int sticks; /* whether no point slips */
 } Response;
 
