@@ -247,22 +247,24 @@ static PyObject *sender_flush(SenderObject *self, PyObject *arguments)
     Py_RETURN_TRUE;
 }
 
-static void end(SenderObject *self, double patience)
+/* End the thread; return whether all messages were sent within a time [s]. */
+static int end(SenderObject *self, double patience)
 {
     if (!self->is_ready || self->has_ended)
-        return;
+        return 1;
     self->has_ended = 1;
     if (self->process != getpid()) /* forked, without the thread, which may have had the mutex */
-        return;
+        return 1;
     pthread_mutex_lock(&self->mutex);
     self->is_closing = 1;
     wake(self);
     pthread_mutex_unlock(&self->mutex);
-    drain_or_drop(self, patience, &self->is_dropping);
+    int is_done = drain_or_drop(self, patience, &self->is_dropping);
     Py_BEGIN_ALLOW_THREADS
     pthread_join(self->thread, NULL);
     Py_END_ALLOW_THREADS
     release_sent(self);
+    return is_done;
 }
 
 static PyObject *sender_close(SenderObject *self, PyObject *arguments)
@@ -270,8 +272,7 @@ static PyObject *sender_close(SenderObject *self, PyObject *arguments)
     double patience;
     if (!PyArg_ParseTuple(arguments, "d", &patience))
         return NULL;
-    end(self, patience);
-    Py_RETURN_NONE;
+    return PyBool_FromLong(end(self, patience));
 }
 
 static PyObject *sender_error(SenderObject *self, void *Py_UNUSED(closure))
@@ -345,13 +346,12 @@ static PyObject *outlet_close(OutletObject *self, PyObject *arguments)
     double patience;
     if (!PyArg_ParseTuple(arguments, "d", &patience))
         return NULL;
-    if (self->sender->process == getpid()) {
-        pthread_mutex_lock(&self->sender->mutex);
-        self->is_closed = 1;
-        pthread_mutex_unlock(&self->sender->mutex);
-        drain_or_drop(self->sender, patience, &self->is_dropping);
-    }
-    Py_RETURN_NONE;
+    if (self->sender->process != getpid())
+        Py_RETURN_TRUE;
+    pthread_mutex_lock(&self->sender->mutex);
+    self->is_closed = 1;
+    pthread_mutex_unlock(&self->sender->mutex);
+    return PyBool_FromLong(drain_or_drop(self->sender, patience, &self->is_dropping));
 }
 
 static void outlet_dealloc(OutletObject *self)

@@ -33,11 +33,14 @@ class Sender:
             patience: What was not sent within this time, in [s], is sent later.
         """
 
-    def close(self, patience: float, /) -> None:
+    def close(self, patience: float, /) -> bool:
         """Accept no more messages, send those that were put, and end the thread; idempotent.
 
         Args:
             patience: What was not sent within this time, in [s], is dropped, and has failed.
+
+        Returns:
+            Whether all were sent in time.
         """
 
 class Outlet:
@@ -63,5 +66,5 @@ class Outlet:
     def subscriptions(self) -> int:
         """Return the number of subscribers; 0 if outlet or sender are closed."""
 
-    def close(self, patience: float, /) -> None:
+    def close(self, patience: float, /) -> bool:
         """Accept no more messages, and send those that were put, as ``Sender.close`` does."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # How long to wait for a middleware that blocks, in [s]; a topic that is closed then drops messages.
 PATIENCE = 1.0
+BLOCKED = "the middleware blocks"
 _LOG_PERIOD = 5.0  # [s] between errors of one topic
 
 
@@ -173,7 +174,8 @@ class NodeTopic:
         """Publish what is queued, and close the topic; later messages are dropped."""
         self._closed = True
         if (outlet := self._outlet) is not None:
-            outlet.close(PATIENCE)
+            if not outlet.close(PATIENCE):
+                self._log(BLOCKED)
             if outlet.failed != self._failed:
                 self._report(outlet)
         self._node.destroy_publisher(self._publisher)

@@ -49,7 +49,7 @@ from hrp_msgs.node.start import (
     init_ros,
 )
 from hrp_msgs.node.start import WrongUseError as WrongUseError
-from hrp_msgs.topics.node_topics import PATIENCE, NodeTopics, rcl_sender
+from hrp_msgs.topics.node_topics import BLOCKED, PATIENCE, NodeTopics, rcl_sender
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import JointValues, joint_params
 from hrp_sim.ros.parameters import SIM_NODE
@@ -333,7 +333,8 @@ class SimNode(Node):
 
     def close(self) -> None:
         """Publish what is queued; close services, topics and the simulation, destroy the node."""
-        self._sender.close(PATIENCE)
+        if not self._sender.close(PATIENCE):
+            self.get_logger().error(f"the last messages are not published: {BLOCKED}")
         self._undo.close()
 
 

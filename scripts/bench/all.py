@@ -39,6 +39,7 @@ def parts(options: argparse.Namespace) -> Mapping[str, Sequence[str]]:
         "kinematics": [f"{BENCH}/bench_kinematics.py", *page],
         "size": [here, "size", "--seconds", "1", *page],
         "start": [here, "start", *page],
+        "ros": [here, "ros", *page],
         "compare": [f"{BENCH}/compare.py", *compared, *holding, *scenes, *runs, *page],
         "models": [here, "models", *models, *listed, "--seconds", "3", *page],
     }

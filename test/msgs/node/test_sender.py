@@ -5,7 +5,6 @@ import random
 import signal
 import threading
 from contextlib import contextmanager
-from functools import partial
 
 import pytest
 from fake_middleware import PATIENCE, Middleware, blocked
@@ -146,14 +145,17 @@ def test_closing_drops_what_a_middleware_that_blocks_does_not_take(what):
     with sending(2) as (middleware, sender, (outlet, other)), blocked(middleware) as go_on:
         for _ in range(5):
             outlet.put(b"x")
-        closed = partial((sender if what == "sender" else outlet).close, 0.0)
-        thread = threading.Thread(target=closed)
+        sent_all = []
+        close = (sender if what == "sender" else outlet).close
+        thread = threading.Thread(target=lambda: sent_all.append(close(0.0)))
         thread.start()
         while outlet.subscriptions():
             assert thread.is_alive()
         go_on.set()  # it returns only now: the middleware has still used a message
         thread.join()
+        sender.flush(PATIENCE)
         assert len(middleware.sent) + outlet.failed == 5
+        assert not (sent_all == [True] and outlet.failed)
         count = len(middleware.sent)
         assert other.put(b"y") == (what == "outlet")
         sender.close(PATIENCE)
