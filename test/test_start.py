@@ -51,7 +51,7 @@ def test_version_and_help_import_next_to_nothing(words, interpreter):
     ("words", "not_needed", "most"),
     [
         (("hrp-model", "check", ARM), FOR_FEW | {"rich", "hashlib"}, 230),
-        (("hrp-sim", "run", "arm", "--duration", "0.01"), FOR_FEW, 430),
+        (("hrp-sim", "run", "arm", "--duration", "0.01"), FOR_FEW | {"rich"}, 400),
     ],
 )
 def test_short_commands_import_what_they_need(words, not_needed, most, interpreter):

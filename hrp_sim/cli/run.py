@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -15,9 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from hrp_model.files.writer import is_special, naming, open_stream
 from hrp_model.program.command import GOOD, PROBLEMS, StopSignals, UsageError
-from hrp_model.program.console import print_data, print_message, print_note
+from hrp_model.program.console import (
+    is_terminal,
+    print_data,
+    print_message,
+    print_note,
+    print_text,
+)
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
-from hrp_model.program.tables import output_console
 
 from ..engine.schedule import NS_PER_S
 from ..engine.state import SimulatedBody, WorldState
@@ -190,14 +196,15 @@ class RunCourse:
 
     def _shown(self, table: LiveTable) -> AbstractContextManager[object]:
         """Return a block in which a terminal shows the table."""
-        console = output_console()
-        if not console.is_terminal or self._options.json:
+        if not is_terminal(sys.stdout) or self._options.json:
             return nullcontext()
         if self._options.duration is None:
             print_message("Ctrl-C ends the run", "dim")
         from rich.live import Live
 
-        return Live(table, console=console, refresh_per_second=REFRESH_HZ, transient=True)
+        from hrp_model.program.tables import output_console
+
+        return Live(table, console=output_console(), refresh_per_second=REFRESH_HZ, transient=True)
 
     def _save(self, run: Run, signals: StopSignals) -> None:
         """Save the state; a signal ends the wait for the reader of a pipe."""
@@ -218,13 +225,19 @@ class RunCourse:
             content = result_object(result, outcomes, recorded)
             print_data(f"{json.dumps(content, indent=1, allow_nan=False)}\n")
         else:
-            console = output_console()
-            console.print(table)
-            lines = (*result_lines(result, recorded), *speed_lines(result))
-            console.print("\n".join(lines), soft_wrap=True)
+            self._print_table(table)
+            print_text("\n".join((*result_lines(result, recorded), *speed_lines(result))))
         report_written(path for path in (options.save, options.trace, options.record) if path)
         failed = [str(outcome) for outcome in outcomes if not outcome.holds]
         return [f"{error}\nhint: {self._setup.hint}", *failed] if error else failed
+
+    def _print_table(self, table: LiveTable) -> None:
+        if is_terminal(sys.stdout):
+            from hrp_model.program.tables import output_console
+
+            output_console().print(table)
+        else:
+            print_text(table.text())
 
     def _measured(self, quantity: str) -> float | None:
         meter = meters(self._recorder).get(quantity)  # none of a world that was loaded meanwhile

@@ -6,16 +6,16 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Mapping
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from hrp_model.late_dataclass import dataclass
 from hrp_model.printable import printable
 
 from ..engine.schedule import NS_PER_S
 from ..run.run import Run
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 # Minimum simulation time over which rates are measured, in [s], except at the beginning.
 WINDOW = 1.0
@@ -68,32 +68,57 @@ class LiveTable:
         self._rates: dict[str, float] = {}
 
     def __rich__(self) -> RenderableType:
-        """Return the present table."""
-        now_ns = self._run.simulation.state.time_ns
-        rows = self._rows()
-        self._measure(rows, now_ns)
+        """Return the present table for a terminal."""
+        from rich.console import Group  # which files and pipes need not
+        from rich.table import Table
+        from rich.text import Text
+
+        (head, *rows), below = self._content()
         # Not the title of the table, which would be folded at its width.
         title = Text(printable(self._title), "bold", overflow="fold")
         table = Table()
-        table.add_column("name", no_wrap=True)
+        table.add_column(head[0], no_wrap=True)
         # This column is truncated in a narrow terminal, since the numbers matter most.
-        table.add_column("type", style="dim", overflow="ellipsis")
-        table.add_column("per sim. s", justify="right", no_wrap=True)
+        table.add_column(head[1], style="dim", overflow="ellipsis")
+        table.add_column(head[2], justify="right", no_wrap=True)
         if self._listening:
-            table.add_column("received", justify="right", style="green", no_wrap=True)
+            table.add_column(head[3], justify="right", style="green", no_wrap=True)
+        for name, kind, rate, *received in rows:
+            style = "" if rate[:1].isdigit() else "dim"
+            table.add_row(name, kind, Text(rate, style), *received)
+        return Group(title, table, *map(Text, below))
+
+    def text(self) -> str:
+        """Return the present table as lines for a file or a pipe."""
+        rows, below = self._content()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if number < 2 else cell.rjust(width)
+                for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        return "\n".join([self._title, *lines, *below])
+
+    def _content(self) -> tuple[list[list[str]], list[str]]:
+        """Return the cells of each row, the headings first, and the lines below."""
+        now_ns = self._run.simulation.state.time_ns
+        rows = self._rows()
+        self._measure(rows, now_ns)
+        cells = [["name", "type", "per sim. s", *(["received"] if self._listening else [])]]
         for row in rows[:MAX_ROWS]:
-            rate = Text(f"{self._rates.get(row.name, 0.0):.1f}" if row.count else "-")
-            if row.missing and rate.plain in ("-", "0.0"):
-                rate = Text(row.missing, "dim")
-            cells: list[str | Text] = [printable(row.name), printable(row.type), rate]
+            rate = f"{self._rates.get(row.name, 0.0):.1f}" if row.count else "-"
+            if row.missing and rate in ("-", "0.0"):
+                rate = row.missing
+            cells.append([printable(row.name), printable(row.type), rate])
             if self._listening:
-                cells.append("-" if row.received is None else f"{row.received:.0%}")
-            table.add_row(*cells)
+                cells[-1].append("-" if row.received is None else f"{row.received:.0%}")
+        below = [f"and {len(rows) - MAX_ROWS} more"] if len(rows) > MAX_ROWS else []
         clock = f"time {now_ns / NS_PER_S:9.3f} s"
         if factor := self._run.measured_factor:
             clock += f"    real-time factor {factor:5.2f}"
-        more = [Text(f"and {len(rows) - MAX_ROWS} more", "dim")] if len(rows) > MAX_ROWS else []
-        return Group(title, table, *more, Text(clock))
+        return cells, [*below, clock]
 
     def _measure(self, rows: list[Row], now_ns: int) -> None:
         elapsed = (now_ns - self._base_ns) / NS_PER_S

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from hrp_model.program.tables import PlainConsole
 from hrp_sim.cli.run_table import MAX_ROWS, LiveTable, Row
 from hrp_sim.engine.schedule import NS_PER_S
 
@@ -117,8 +116,19 @@ def test_of_thousands_of_rows_the_first_are_drawn(run):
     assert "and 700 more\n" in run.page
 
 
-def test_in_a_pipe_the_path_of_the_world_stays_in_one_line(run):
+def test_a_pipe_has_the_same_rows_without_a_frame(run):
+    run.listen()
     path = f"/worlds/{'with long names/' * 30}world.yaml"
-    page = io.StringIO()
-    PlainConsole(file=page).print(LiveTable(path, run, lambda: [Row("imu", "Imu", 1)]))
-    assert page.getvalue().splitlines()[0] == path
+    lines = [
+        Row("imu", "Imu", 1000, 0.998),
+        Row("\x1bscan", "LaserScan", 0, missing="switched off"),
+    ]
+    board = LiveTable(path, run, lambda: lines, listening=True)
+    run.simulation.state.time_ns = 2 * NS_PER_S
+    assert board.text().split("\n") == [
+        path,
+        "name   type         per sim. s  received",
+        "imu    Imu               500.0      100%",
+        "\ufffdscan  LaserScan  switched off         -",
+        "time     2.000 s    real-time factor  1.25",
+    ]

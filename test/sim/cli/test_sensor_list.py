@@ -90,7 +90,7 @@ def test_options_on_the_command_line_count(capsys, world):
     options = ("--sensor", "foot.rate=100", "--sensor", "gyro_1.rate=50", "--duration", "1")
     status, out, err = run(capsys, "run", world("name: one, fixed: true"), *options)
     assert (status, err) == (0, "")
-    rates = {line.split()[1]: line.split()[-2] for line in out.splitlines() if "Sensor" in line}
+    rates = {line.split()[0]: line.split()[-1] for line in out.splitlines() if "Sensor" in line}
     assert rates.pop("joint_states") == "500.0"
     assert rates == {"odometry": "100.0", "gyro-1": "50.0", "spare": "off", "foot": "100.0"}
 
