@@ -1,7 +1,8 @@
 """Measure all times of the documentation, one part after the other.
 
 With --page the tables of docs/data are written, else printed. FOLDER has the published models;
-without it only those of this package are measured. The machine should be quiet.
+without it only those of this package are measured. All takes a quarter of an hour on a quiet
+machine, most of it the parts compare, models and collision.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def parts(options: argparse.Namespace) -> Mapping[str, Sequence[str]]:
     compared = [str(path) for path in published if path.is_file()]
     scenes = [word for name in SCENE_NAMES for word in ("--scene", name)]
     holding = ["--holding"] if compared else []
-    runs = ["--duration", "0.4", "--runs", "3"]
+    runs = ["--duration", "0.4", "--runs", "2"]
     page = ["--page"] if options.page else []
     found = {
         "environments": [here, "environments", *page],
