@@ -153,8 +153,12 @@ static void set_bounds_create(GeomSet *set)
     for (int i = 0; i < set->colliding; i++)
         shape_bound(&set->items[i]);
     for (int i = 0; i < set->link_count; i++) {
-        link_bound(&set->links[i]);
-        set->links[i].shapes_placed = 0;
+        LinkShapes *link = &set->links[i];
+        link_bound(link);
+        link->shapes_placed = 0;
+        link->reach = 0.0;
+        for (int k = 0; k < 6; k++)
+            link->reach = max_real(link->reach, fabs(link->local.box[k]));
     }
 }
 
@@ -165,24 +169,37 @@ void hrp_bounds_create(Body *body)
     body->bounds_changed = 1;
 }
 
-/* Place the bound of a link. Returns the most that a point of its box can have moved, in [m]. */
-static dReal link_place(LinkShapes *link)
+/* Return how far a point of a link may be from where its bound was placed, in [m]. */
+static dReal strayed(const LinkShapes *link)
 {
-    const Bound before = link->now;
-    dReal moved = 0.0;
+    const dReal *p = dBodyGetPosition(link->group), *R = dBodyGetRotation(link->group);
+    Lanes turned = {0.0, 0.0};
+    for (int i = 0; i < 12; i += 2)
+        turned += (Lanes){fabs(R[i] - link->R[i]), fabs(R[i + 1] - link->R[i + 1])};
+    return fabs(p[0] - link->p[0]) + fabs(p[1] - link->p[1]) + fabs(p[2] - link->p[2]) +
+           (turned[0] + turned[1]) * link->reach;
+}
+
+/* Place the bound of a link that has strayed, with a box that is wider by a slack. */
+static void link_place(LinkShapes *link, dReal slack, dReal moved)
+{
     bound_place(&link->now, &link->local, link->group);
-    link->is_marked = 0;
-    const Bound *now = &link->now;
-    for (int i = 0; i < 3; i++) {
-        moved += fabs(now->p[i] - before.p[i]);
-        for (int k = 0; k < 3; k++)
-            moved += fabs(now->R[3 * i + k] - before.R[3 * i + k]) * now->half[k];
+    for (int k = 0; k < 6; k++)
+        link->now.box[k] += k % 2 ? slack : -slack;
+    if (link->group) {
+        memcpy(link->p, dBodyGetPosition(link->group), sizeof link->p);
+        memcpy(link->R, dBodyGetRotation(link->group), sizeof link->R);
     }
-    if (moved > 0.0) {
-        link->travel += moved;
-        link->shapes_placed = 0;
-    }
-    return moved;
+    link->slack = slack;
+    link->travel += moved;
+    link->unseen += moved;
+}
+
+void hrp_link_place(LinkShapes *link)
+{
+    const dReal moved = link->group ? strayed(link) : 0.0;
+    if (moved > 0.0)
+        link_place(link, link->slack, moved);
 }
 
 /* Forget how far apart the links of a body were. */
@@ -199,27 +216,39 @@ static void distances_forget(Body *body)
     body->room = 0.0;
 }
 
-/* Place the links of a set that move, or all. Returns the most that one has moved or, once
- * rounding may matter beside what they have moved in all, infinity. */
-static dReal set_place(GeomSet *set, int all)
+/* Place the links of a set that move and have strayed by more than a slack, or all. Returns the
+ * most that one has moved or, once rounding may matter beside what they have moved in all,
+ * infinity. */
+static dReal set_place(GeomSet *set, dReal slack, int all)
 {
     dReal most = 0.0;
-    hrp_box_clear(set->box);
+    int placed = all;
     for (int i = 0; i < set->link_count; i++) {
         LinkShapes *link = &set->links[i];
-        if (all || link->group)
-            most = max_real(most, link_place(link));
+        const dReal moved = link->group ? strayed(link) : 0.0;
+        if (all || link->slack != slack || !(moved <= slack)) {
+            link_place(link, slack, moved);
+            placed = 1;
+        }
+        most = max_real(most, link->unseen);
+        if (link->group)
+            link->is_marked = link->shapes_placed = 0;
+        link->unseen = 0.0;
         if (!(link->travel < MAX_TRAVEL))
             most = dInfinity;
-        hrp_box_unite(set->box, link->now.box);
     }
+    if (!placed)
+        return most;
+    hrp_box_clear(set->box);
+    for (int i = 0; i < set->link_count; i++)
+        hrp_box_unite(set->box, set->links[i].now.box);
     return most;
 }
 
-void hrp_bounds_place(Body *body)
+void hrp_bounds_place(Body *body, dReal slack)
 {
-    dReal most = max_real(set_place(&body->moving, body->bounds_changed),
-                          set_place(&body->fixed, body->bounds_changed));
+    dReal most = max_real(set_place(&body->moving, slack, body->bounds_changed),
+                          set_place(&body->fixed, slack, body->bounds_changed));
     body->room -= 2.0 * most;
     if (body->bounds_changed || !(most < MAX_TRAVEL))
         distances_forget(body);

@@ -4,6 +4,7 @@
 
 #include "world.h"
 
+#define BOUND_SLACK 2e-3  /* of links in steps, see hrp_bounds_place, in [m] */
 #define BOUND_MARGIN 1e-6 /* above rounding errors of bounds and their distances, in [m] */
 static inline int boxes_overlap(const dReal a[6], const dReal b[6])
 {
@@ -19,8 +20,12 @@ void hrp_box_unite(dReal box[6], const dReal other[6]);
  * its static links were moved. */
 void hrp_bounds_create(Body *body);
 
-/* Place the bounds of a body's links where they are now. */
-void hrp_bounds_place(Body *body);
+/* Place the bounds of a body's links where they are now; those that are within a slack of where
+ * they were placed stay there, with boxes that are wider by the slack. */
+void hrp_bounds_place(Body *body, dReal slack);
+
+/* Place the bound of a link where it is now. */
+void hrp_link_place(LinkShapes *link);
 
 /* Place the shapes of a link and their bounds where they are now. */
 void hrp_shapes_place(LinkShapes *link);

@@ -253,6 +253,21 @@ static int are_apart(dReal travel, const Bound *a, const Bound *b, dReal *limit)
     return distance > 0.0;
 }
 
+/* Whether two links are apart. If so, set the limit of their travels up to which they remain so,
+ * wherever they are within their slack; else their bounds are where they are. */
+static int links_are_apart(LinkPair *pair)
+{
+    LinkShapes *a = pair->links[0], *b = pair->links[1];
+    if (a->travel + b->travel < pair->limit)
+        return 1;
+    hrp_link_place(a);
+    hrp_link_place(b);
+    if (!are_apart(a->travel + b->travel, &a->now, &b->now, &pair->limit))
+        return 0;
+    pair->limit -= 2.0 * BOUND_SLACK;
+    return 1;
+}
+
 /* Whether a mesh and another shape of the same body are apart, though their bounds are not; the
  * limit is set as above. ODE takes longer to find that two meshes do not touch. Those that touched
  * are not looked at until they do no more. */
@@ -371,7 +386,7 @@ static void near_pairs_list(Body *body)
         LinkPair *pair = &body->pairs[k];
         dReal left = 0.0;
         LinkShapes *a = pair->links[0], *b = pair->links[1];
-        if (are_apart(a->travel + b->travel, &a->now, &b->now, &pair->limit))
+        if (links_are_apart(pair))
             left = pair->limit - a->travel - b->travel;
         if (left < NEAR)
             body->near[body->near_count++] = pair;
@@ -389,7 +404,7 @@ static void body_collide(World *world, Body *body)
     for (size_t k = 0; k < body->near_count; k++) {
         LinkPair *near = body->near[k];
         LinkShapes *a = near->links[0], *b = near->links[1];
-        if (are_apart(a->travel + b->travel, &a->now, &b->now, &near->limit))
+        if (links_are_apart(near))
             continue;
         hrp_pair_travel(near);
         links_collide(&(Pair){world, {body, body}, {a, b}, near});
@@ -415,7 +430,7 @@ void hrp_contacts_create(World *world)
     if (world->awake_count == 0)
         return;
     for (int i = 0; i < world->awake_count; i++)
-        hrp_bounds_place(world->awake[i]);
+        hrp_bounds_place(world->awake[i], BOUND_SLACK);
     int is_swept = hrp_sweep_pairs(world);
     const BodyPair *pair = world->sweep.found, *end = pair + world->sweep.pair_count;
     for (int i = 0; i < world->count; i++) {
@@ -458,7 +473,7 @@ static int pair_append(LinkNumbers *list, int a, int b)
 int hrp_overlaps_disable(World *world, Body *body, LinkNumbers *disabled)
 {
     size_t kept = 0;
-    hrp_bounds_place(body);
+    hrp_bounds_place(body, 0.0);
     for (size_t k = 0; k < body->pair_count; k++) {
         const LinkPair pair = body->pairs[k];
         int a = pair.links[0]->link, b = pair.links[1]->link;

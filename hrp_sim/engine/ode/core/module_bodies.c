@@ -182,7 +182,7 @@ static void rebase(World *world, void *arguments)
     hrp_body_joints_remove(world, to->body);
     hrp_disturb(world, to->body);
     hrp_body_rebase(world, to->body, to->flat);
-    hrp_bounds_place(to->body);
+    hrp_bounds_place(to->body, 0.0);
     hrp_disturb_near(world, to->body);
 }
 

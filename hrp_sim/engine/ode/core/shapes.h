@@ -26,10 +26,14 @@ typedef struct {
     int link, count;
     Geom *shapes;
     dBodyID group;     /* NULL if they do not move */
-    Bound local, now;  /* of all shapes, in the frame of the group, and in W */
+    Bound local, now;  /* of all shapes, in the frame of the group, and in W where it was placed */
+    dReal p[3], R[12]; /* of the group, where the bound was placed */
+    dReal reach;       /* largest coordinate of a point of the bound in the frame of the group */
+    dReal slack;       /* no point is farther from where the bound was placed, in [m] */
+    dReal unseen;      /* how far it was placed from there since hrp_bounds_place, in [m] */
     int shapes_placed; /* whether the shapes' own bounds are up to date */
     int is_marked;     /* whether ODE knows where the group is in this step */
-    dReal travel;      /* no point has moved by more since the body was added, in [m] */
+    dReal travel;      /* no placed point has moved by more since the body was added, in [m] */
 } LinkShapes;
 
 typedef struct {

@@ -275,7 +275,7 @@ static void body_sleep(const World *world, Body *body)
         body->joint[j].now.dq = 0.0;
     hrp_velocities_store(body);
     hrp_motion_write(body, world->step);
-    hrp_bounds_place(body);
+    hrp_bounds_place(body, 0.0);
     body->asleep = 1;
 }
 
@@ -442,7 +442,7 @@ int hrp_sleep_write(World *world, const int *bodies, const int *contacts, const 
             continue;
         body->asleep = 1;
         body->island = world->bodies[island - 1];
-        hrp_bounds_place(body);
+        hrp_bounds_place(body, 0.0);
     }
     int good = 1;
     for (int i = 0; good && i < count; i++)
