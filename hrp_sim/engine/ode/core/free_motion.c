@@ -338,7 +338,7 @@ void hrp_drift_to_middle(World *world, Body *body)
 void hrp_drift_to_end(World *world, Body *body, int is_last)
 {
     dReal half = world->step / 2.0;
-    for (int g = 0; g < body->groups; g++) {
+    for (int g = 0; g < body->groups && !world->system; g++) { /* ODE has moved them */
         const GroupState *middle = &body->middle[g];
         memcpy(body->motion[g].p, middle->p, sizeof middle->p);
         memcpy(body->motion[g].R, middle->R, sizeof middle->R);
