@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 WARNINGS=(-Wall -Wextra -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wold-style-definition
   -Wpointer-arith -Wvla -Wundef -Wformat=2 -Wnull-dereference -Wdouble-promotion)
 GCC_WARNINGS=(-Wlogical-op -Wduplicated-cond -Wclobbered -Wjump-misses-init)
-TESTS=(test/sim/ode test/sim/physics/test_{absurd_bodies,drives,force_sensors,free_motion,gears}.py
+TESTS=(test/sim/ode test/sim/physics/test_{absurd_bodies,drives,free_motion,gears}.py
   test/sim/physics/test_{joint_friction,wrenches}.py
   test/sim/hostile/test_hostile_numbers.py test/sim/hostile/test_hostile_states.py
   test/sim/sensors/test_{force,imu,joint_and_odometry,probes}.py
