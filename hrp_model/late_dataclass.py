@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +41,8 @@ def _late_dataclass(
     if own.get("__hash__", ...) is None:  # set by Python, as the class defines __eq__
         del own["__hash__"]
     if slots:
-        fields = [name for name, of in own["__annotations__"].items() if "ClassVar" not in str(of)]
+        annotations = inspect.get_annotations(cls)
+        fields = [name for name, of in annotations.items() if "ClassVar" not in str(of)]
         others = {name: value for name, value in own.items() if name not in fields}
         cls = type(cls)(cls.__name__, cls.__bases__, {**others, "__slots__": tuple(fields)})
     else:
@@ -51,6 +54,7 @@ def _late_dataclass(
 
     late = ["__dataclass_fields__", "__dataclass_params__", "__match_args__"]
     late += ["__init__", "__repr__", *(["__eq__"] if eq else [])]
+    late += ["__replace__"] if sys.version_info >= (3, 13) else []
     if frozen:
         cls.__setattr__ = cls.__delattr__ = _refuse
         late += [
