@@ -5,8 +5,8 @@
  *     1/2 (dv - M^-1 f)^T M (dv - M^-1 f) + sum over rows of phi(J dv):
  *
  * phi grows with the square of (target - J dv) while the impulse is within its bounds, and linearly
- * beyond. This function is strictly convex and piecewise quadratic, so Newton's method with an
- * exact line search ends at the one solution after finitely many iterations: first the rows that
+ * beyond. This function is strictly convex and piecewise quadratic, so Newton's method with a line
+ * search ends at the one solution: first the rows that
  * are free, and those at their bounds, are found, then one linear system gives the solution to
  * rounding. It needs the factor of the matrix in each iteration, of which only the columns between
  * the changed rows and the root change; but no row is an unknown.
