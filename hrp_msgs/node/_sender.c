@@ -260,6 +260,9 @@ static int end(SenderObject *self, double patience)
     wake(self);
     pthread_mutex_unlock(&self->mutex);
     int is_done = drain_or_drop(self, patience, &self->is_dropping);
+    pthread_mutex_lock(&self->mutex);
+    wake(self); /* it may have waited while this thread was sending */
+    pthread_mutex_unlock(&self->mutex);
     Py_BEGIN_ALLOW_THREADS
     pthread_join(self->thread, NULL);
     Py_END_ALLOW_THREADS

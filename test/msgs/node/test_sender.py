@@ -194,3 +194,11 @@ def test_only_bytes_are_messages():
         for wrong in ("text", bytearray(4), None):
             with pytest.raises(TypeError, match="a message must be bytes, not"):
                 outlet.put(wrong)
+
+
+def test_the_thread_ends_whichever_thread_sends_the_last_message():
+    for count in range(300):
+        with sending() as (middleware, _, (outlet,)):
+            for _ in range(count % 7):
+                outlet.put(b"x")
+        assert len(middleware.sent) == count % 7
