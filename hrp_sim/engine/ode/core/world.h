@@ -19,7 +19,7 @@ enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
 
 /* Limits of one step. */
 #define MAX_CONTACTS 200000
-#define MAX_BLOCKS 1000000 /* of the matrix of the exact solver, of 288 bytes each */
+#define MAX_BLOCKS 1000000 /* of the matrix of the exact solver, of 336 bytes each */
 
 typedef struct {
     int kind;
