@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+_LOCK = threading.Lock()
 
 
 class _Late:
@@ -72,9 +75,15 @@ def _late_dataclass(
             less = {"init": wanted == "__init__", "repr": False, "eq": False}
         # Taken from a second class, so that no other thread finds this one without methods.
         twin = type(cls)(cls.__name__, cls.__bases__, own)
-        twin = dataclasses.dataclass(**{**options, **less})(twin)
-        for name in {wanted, "__dataclass_fields__", "__dataclass_params__"} if less else late:
-            setattr(cls, name, vars(twin)[name])
+        made = vars(dataclasses.dataclass(**{**options, **less})(twin))
+        if less:
+            params = made["__dataclass_params__"]
+            params.init, params.repr = rest.get("init", True), rest.get("repr", True)
+            params.eq = eq
+        with _LOCK:
+            for name in {wanted, "__dataclass_fields__", "__dataclass_params__"} if less else late:
+                if isinstance(vars(cls)[name], _Late):  # fields that were seen stay the same
+                    setattr(cls, name, made[name])
 
     for name in late:
         setattr(cls, name, _Late(cls, name, generate))

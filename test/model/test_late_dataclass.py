@@ -161,3 +161,14 @@ assert Point(1.0).x == 1.0
 assert compiled
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("options", **ALL)
+def test_fields_and_options_are_the_same_whatever_is_used_first(options):
+    ours, standard = both(**options)
+    before = dataclasses.fields(ours)
+    instance = ours(x=1.0)
+    assert repr(instance)
+    assert instance == instance
+    assert all(a is b for a, b in zip(before, dataclasses.fields(ours), strict=True))
+    assert repr(ours.__dataclass_params__) == repr(standard.__dataclass_params__)
