@@ -469,8 +469,12 @@ class Simulation:
             controllers.control(time_ns)
         change_ns = commands.update(time_ns, step_ns)
         end_ns = time_ns + step_ns
-        if self._wrenches or controllers.hooks:
-            with controllers.applied(step_ns), self._wrenches.applied(self.bodies, step_ns):
+        is_acted_on = bool(self._wrenches or controllers.hooks)
+        if steps == 1 or is_acted_on:
+            if is_acted_on:
+                with controllers.applied(step_ns), self._wrenches.applied(self.bodies, step_ns):
+                    engine.step()
+            else:
                 engine.step()
             if change_ns <= time_ns:
                 commands.check_trajectories(end_ns)
