@@ -54,6 +54,8 @@ def late_attributes(package: str, names: Mapping[str, tuple[str, ...]]) -> Calla
         setattr(sys.modules[package], name, value)
         return value
 
+    module = vars(sys.modules[package])
+    module["__dir__"] = lambda: sorted({*module, *modules})  # for completion and documentation
     return get
 
 

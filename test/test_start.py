@@ -58,3 +58,12 @@ def test_short_commands_import_what_they_need(words, not_needed, most, interpret
     imported = modules(COMMAND, *words) - interpreter
     assert imported & not_needed == set()
     assert len(imported) < most
+
+
+@pytest.mark.parametrize("package", ["hrp_model", "hrp_sim"])
+def test_public_names_are_listed_before_they_are_imported(package):
+    code = f"import {package} as p; print(set(p.__all__) - set(dir(p)))"
+    listed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert listed.stdout.strip() == "set()"
