@@ -32,7 +32,7 @@ _STIFFEST = 1e-12  # softness of a row along an axis or of a gear, relative to i
 _STIFFEST_CONTACT = 1e-10
 _RIGID = 1e-11  # joints of a tree hold exactly, but this divides by their softness
 _SETTLED, _SETTLING = 1e-6, 5e-8  # a contact of less depth may approach at such a speed
-_CLOSING = 1.0  # of a gear that is open, at most [m/s] or [rad/s]
+_CLOSING = 1.0  # of a gear or stop that is open, at most [m/s] or [rad/s]
 _ROUNDS = 60
 _TOLERANCE = 1e-10  # of the KKT conditions, relative to the largest impulse
 
@@ -293,6 +293,7 @@ class StepOracle:
             is_low = q <= low
             bounds = (0.0, np.inf) if is_low else (-np.inf, 0.0)
             rate = self.settings.erp / h * ((low if is_low else high) - q)
+            rate = np.clip(rate, -_CLOSING, _CLOSING)
             self._add(J, rate, max(self.settings.cfm / h, least), *bounds)
 
     def touch(self, points, links_of):

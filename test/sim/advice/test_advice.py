@@ -69,13 +69,23 @@ def lever(kind=REVOLUTE, axis=Z, **joint):
 # Joints that start beyond their limits.
 
 
-@pytest.mark.parametrize(("q", "limit", "time_step"), [(1.0, 0.5, 1e-3), (-0.7, -0.5, 4e-3)])
-def test_a_stop_throws_back_what_starts_beyond_it_as_fast_as_told(q, limit, time_step):
+@pytest.mark.parametrize(
+    ("q", "limit", "time_step", "solver", "speed"),
+    [
+        (1.0, 0.5, 1e-3, Solver.QUICK, 200.0),
+        (-0.7, -0.5, 4e-3, Solver.QUICK, 20.0),
+        (-0.7, -0.5, 4e-3, Solver.WORLD, 1.0),
+        (90.0, 0.5, 1e-3, Solver.WORLD, 1.0),
+    ],
+)
+def test_a_stop_pushes_back_what_starts_beyond_it_as_fast_as_told(
+    q, limit, time_step, solver, speed
+):
     body = lever(position=Range(-0.5, 0.5))
-    config = world(entry(body, q=np.array([q])), gravity=WEIGHTLESS, time_step=time_step)
+    physics = {"gravity": WEIGHTLESS, "time_step": time_step, "solver": solver}
+    config = world(entry(body, q=np.array([q])), **physics)
     code, message = only(config)
     assert code == "start-beyond-limit"
-    speed = 0.4 * abs(q - limit) / time_step
     assert f"'LEVER' at {q:g} rad (limit {limit:g})" in message
     assert f"up to {speed:.3g} rad/s" in message
     _, seen = run(config, time_step, lambda s: abs(s.bodies["lever"].motion.dq[0]))

@@ -204,7 +204,10 @@ def test_what_cannot_be_done_says_why(capsys, arguments, status, words):
 def test_physics_that_fails_ends_the_run_with_the_link_and_the_time(capsys, tmp_path):
     world = tmp_path / "mad.yaml"
     model = MODELS / "arm" / "arm.body"
-    world.write_text(f"bodies: [ {{ model: {model}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]")
+    world.write_text(
+        "physics: { joint_limits: false }\n"
+        f"bodies: [ {{ model: {model}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]"
+    )
     status, out, err = run(capsys, "run", world, "--duration", "1")
     assert status == 1
     assert "simulated 0.001 s" in out

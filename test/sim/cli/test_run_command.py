@@ -124,7 +124,10 @@ def test_a_strict_run_with_all_outputs_goes_on_from_its_saved_state(capsys, tmp_
 
 
 def test_a_failure_of_the_physics_is_in_the_json_too(capsys, world):
-    mad = world(f"bodies: [ {{ model: {ARM}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]")
+    mad = world(
+        "physics: { joint_limits: false }\n"
+        f"bodies: [ {{ model: {ARM}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]"
+    )
     status, out, err = run(capsys, "run", mad, "--duration", "1", "--json")
     result = json.loads(out)
     jsonschema.validate(result, SCHEMA)

@@ -169,7 +169,10 @@ def test_a_full_disk_ends_the_recording_but_not_the_run(tmp_path, capsys):
 
 def test_a_failure_of_the_physics_leaves_a_complete_file(tmp_path, capsys):
     world, path = tmp_path / "mad.yaml", tmp_path / "run.mcap"
-    world.write_text(f"bodies: [ {{ model: {ARM}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]")
+    world.write_text(
+        "physics: { joint_limits: false }\n"
+        f"bodies: [ {{ model: {ARM}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]"
+    )
     assert run(capsys, world, "--duration", "1", "--record", path)[0] == 1
     assert ("/robot_description", "std_msgs/msg/String") in contents(path)
 

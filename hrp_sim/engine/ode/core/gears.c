@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define MIN_GEAR_SOFTNESS 1e-12 /* relative to the mobility of the groups by themselves */
-#define MAX_CLOSING_SPEED 1.0   /* of a gear that starts open, in [rad/s] or [m/s] */
 
 /* The share of a joint's rate in the row: 1 of the follower, -ratio of the leader. */
 static dReal share_of(const GearNodes *gear, int side)

@@ -486,7 +486,8 @@ static void axis_rows_fill(World *world, const System *system, const Joint *join
     dReal q = stop_position(system, joint, coupling), k = system->erp / h;
     if (joint->lower <= joint->upper && (q <= joint->lower || q >= joint->upper)) {
         int is_low = q <= joint->lower, is_locked = joint->lower == joint->upper;
-        AxisRow stop = {.velocity = k * ((is_low ? joint->lower : joint->upper) - q),
+        dReal beyond = (is_low ? joint->lower : joint->upper) - q;
+        AxisRow stop = {.velocity = clamp(k * beyond, -MAX_CLOSING_SPEED, MAX_CLOSING_SPEED),
                         .softness = system->cfm,
                         .lower = is_low && !is_locked ? 0.0 : -dInfinity,
                         .upper = is_low || is_locked ? dInfinity : 0.0};

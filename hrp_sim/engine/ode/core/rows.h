@@ -4,6 +4,9 @@
 
 #include "solver.h"
 
+/* Of a stop or gear that starts far from where it holds its joint, in [rad/s] or [m/s]. */
+#define MAX_CLOSING_SPEED 1.0
+
 /* Make room for count items, growing by half; there is an array even for none. Returns 0 when
  * memory is short. */
 int hrp_array_reserve(void *array, int *capacity, int count, size_t size);
