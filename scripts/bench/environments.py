@@ -1,27 +1,34 @@
 """Measure the time of a step of environments, and how much of it is not physics.
 
-Prints the table, or with --page writes docs/data/gym_cost.csv.
+Where MuJoCo is installed, it takes the physics steps of the humanoid with the same efforts in one
+call, in turns. Prints the table, or with --page writes docs/data/gym_cost.csv.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
 import numpy as np
+from bench.comparison.mujoco_twin import MujocoTwin, TwinError, only_moving
+from bench.comparison.scenes import make_scene
 
 from hrp_model.rigid import Array
 from hrp_sim.lab.gym import RobotEnv
+from hrp_sim.world.config import WorldConfig
 from scripts.data_tables import print_tables, write_tables
 
 ROUNDS, STEPS = 20, 100
+PERIOD = 0.02  # [s], of an action
 EFFORTS = {"actions": "effort"}
-KINDS = {
+HUMANOID = "humanoid, efforts"
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "arm, positions": ("arm", {"actions": "position"}),
     "arm, efforts, wrist sensor": ("arm", EFFORTS | {"sensors": ["wrist_force"]}),
-    "humanoid, efforts": ("humanoid_in_room", EFFORTS),
+    HUMANOID: ("humanoid", EFFORTS),
     "humanoid, efforts, base, IMU, feet": (
-        "humanoid_in_room",
+        "humanoid",
         EFFORTS
         | {
             "observations": ["q", "dq", "base_pose", "base_velocity"],
@@ -29,11 +36,18 @@ KINDS = {
         },
     ),
 }
-HEADER = ["environment", "steps per second", "of which physics", "besides [us]", "reset [ms]"]
+HEADER = [
+    "environment",
+    "steps per second",
+    "of which physics",
+    "besides [us]",
+    "reset [ms]",
+    "MuJoCo = 1",
+]
 
 
-def measure(env: RobotEnv, rounds: int) -> Array:
-    """Return median processor times in [s]: of a step, of its physics, of a reset."""
+def measure(env: RobotEnv, rounds: int, twin: MujocoTwin | None) -> Array:
+    """Return median processor times in [s]: of a step, of its physics, of a reset, of the twin."""
     engine = env.simulation.engine
     advance, inside = engine.step, [0.0]
 
@@ -55,8 +69,35 @@ def measure(env: RobotEnv, rounds: int) -> Array:
         for action in actions:
             env.step(action)
         end = time.thread_time()
-        found.append(((end - start) / STEPS, inside[0] / STEPS, start - begin))
+        beside = measure_twin(twin, actions) if twin else np.nan
+        found.append(((end - start) / STEPS, inside[0] / STEPS, start - begin, beside))
     return np.median(found, axis=0)
+
+
+def measure_twin(twin: MujocoTwin, actions: list[Array]) -> float:
+    """Return the processor time in [s] that MuJoCo takes for the steps of one action."""
+    import mujoco
+
+    steps = round(PERIOD / twin.model.opt.timestep)
+    start = twin.data.qpos.copy()
+    begin = time.thread_time()
+    for action in actions:
+        twin.data.qfrc_applied[-len(action) :] = action
+        mujoco.mj_step(twin.model, twin.data, nstep=steps)
+    taken = time.thread_time() - begin
+    mujoco.mj_resetData(twin.model, twin.data)
+    twin.data.qpos[:] = start
+    return taken / len(actions)
+
+
+def make_twin(env: RobotEnv, world: WorldConfig) -> MujocoTwin | None:
+    """Return the robot in MuJoCo without servos, or None where that is not installed."""
+    env.reset(seed=0)
+    try:
+        return MujocoTwin(world, env.simulation.bodies[only_moving(world).name])
+    except TwinError as error:
+        print(f"no comparison: {error}")
+        return None
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -68,12 +109,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print or write the table."""
     rows = []
-    for name, (world, settings) in KINDS.items():
-        env = RobotEnv(world, **settings)
-        step, physics, reset = measure(env, options.rounds)
+    for name, (scene, settings) in KINDS.items():
+        world = make_scene(scene).world
+        env = RobotEnv(world, control_period=PERIOD, **settings)
+        twin = make_twin(env, world) if name == HUMANOID else None
+        step, physics, reset, beside = measure(env, options.rounds, twin)
         besides = f"{1e6 * (step - physics):.0f}"
         cells = [f"{1 / step:.0f}", f"{physics / step:.0%}", besides, f"{1e3 * reset:.1f}"]
-        rows.append([name, *cells])
+        rows.append([name, *cells, f"{step / beside:.2f}" if twin else ""])
         env.close()
     if options.page:
         write_tables(
