@@ -50,4 +50,6 @@ def test_both_versions_of_fast_dds_have_the_same_settings():
         return re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
 
     old, new = settings("fastrtps.xml"), settings("fastdds.xml")
-    assert old.replace("heartbeatPeriod", "heartbeat_period") == new
+    for name in ("heartbeatPeriod", "nackSupressionDuration"):
+        old = old.replace(name, re.sub("([A-Z])", r"_\1", name).lower())
+    assert old == new
