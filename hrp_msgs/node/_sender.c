@@ -12,6 +12,7 @@
 #define CAPACITY 256             /* messages in the queue */
 #define MAX_BYTES ((size_t)32 << 20) /* in the queue, before it accepts another message */
 #define SLICE 0.1                /* [s] between looks for signals */
+#define PAUSE 1e-4               /* [s] in which messages are gathered after each burst */
 #define FOREVER 1e6              /* [s] */
 #define NEVER UINT64_MAX
 
@@ -126,12 +127,18 @@ static void wake(SenderObject *sender)
 static void *work(void *argument)
 {
     SenderObject *sender = argument;
+    int has_paused = 1;
     pthread_mutex_lock(&sender->mutex);
     for (;;) {
         if (sender->sent != sender->put && !sender->is_sending) {
             send_next(sender);
+            has_paused = 0;
         } else if (sender->is_closing && sender->sent == sender->put) {
             break;
+        } else if (!has_paused) { /* so that who puts a burst of messages wakes it once */
+            struct timespec until = after(PAUSE);
+            pthread_cond_timedwait(&sender->wake, &sender->mutex, &until);
+            has_paused = 1;
         } else {
             sender->is_idle = 1;
             pthread_cond_wait(&sender->wake, &sender->mutex);
@@ -225,7 +232,7 @@ static int sender_init(SenderObject *self, PyObject *arguments, PyObject *Py_UNU
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     pthread_mutex_init(&self->mutex, NULL);
-    pthread_cond_init(&self->wake, NULL);
+    pthread_cond_init(&self->wake, &steady);
     pthread_cond_init(&self->progress, &steady);
     pthread_condattr_destroy(&steady);
     if (pthread_create(&self->thread, NULL, work, self)) {
