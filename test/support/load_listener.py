@@ -18,7 +18,6 @@ from typing import Any
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
@@ -53,6 +52,7 @@ BIG_QUEUE = 200
 # Without a message for this long, in [s], none is expected: a writer of Fast DDS announces samples
 # that a reader has missed once in three seconds.
 SETTLING = 5.0
+PERIOD = 0.02  # [s] between looks for messages
 # Start of a serialised message: four bytes of the encapsulation header, then the stamp.
 _STAMP = struct.Struct("<4xiI")
 
@@ -73,6 +73,13 @@ class LoadListener(Node):
             depth = BIG_QUEUE if kind is Image else QUEUE
             profile = QoSProfile(depth=depth, reliability=ReliabilityPolicy.RELIABLE)
             self.create_subscription(kind, topic, self._recorder(topic), profile, raw=True)
+
+    def take(self) -> None:
+        """Record all messages that have arrived, which takes far less time than an executor."""
+        for subscription in self.subscriptions:
+            take_message, kind = subscription.handle.take_message, subscription.msg_type
+            while (taken := take_message(kind, True)) is not None:
+                subscription.callback(taken[0])
 
     def _recorder(self, topic: str) -> Callable[[Any], None]:
         stamps = self.stamps[topic] = []
@@ -104,8 +111,6 @@ def main() -> int:
     """Listen until all messages were received, or no more arrive."""
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     listener = LoadListener()
-    executor = SingleThreadedExecutor()
-    executor.add_node(listener)
     published: dict[str, int] = {}
 
     def wait_for_the_end() -> None:
@@ -120,7 +125,8 @@ def main() -> int:
         return lacking and time.monotonic() - listener.last < SETTLING
 
     while reader.is_alive() or is_waiting():
-        executor.spin_once(timeout_sec=0.1)
+        listener.take()
+        time.sleep(PERIOD)
     received = {
         topic: {
             "count": len(stamps),
