@@ -153,6 +153,7 @@ setup(
         "hrp_model.urdf.package.templates": ["*.in"],
         "hrp_model.view": ["*.css", "*.html", "*.js"],
         "hrp_msgs.interfaces": ["COLCON_IGNORE", "*.cmake", "*.txt", "*/*", "*/*/*", "*/*/*/*"],
+        "hrp_msgs.convert": ["*.pyi"],
         "hrp_msgs.node": ["*.pyi"],
         "hrp_sim.engine.ode": ["*.pyi"],
         "hrp_sim.lab.gym": ["worlds/*"],
@@ -170,6 +171,11 @@ setup(
                 for p in sorted((ROOT / "hrp_sim/engine/ode/core").glob("*.h"))
             ],
             libraries=["ode"],
+            extra_compile_args=C_FLAGS,
+        ),
+        Extension(
+            "hrp_msgs.convert._cdr",
+            sources=["hrp_msgs/convert/_cdr.c"],
             extra_compile_args=C_FLAGS,
         ),
         Extension(

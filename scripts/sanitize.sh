@@ -21,7 +21,7 @@ TESTS=(test/sim/ode test/sim/physics/test_{absurd_bodies,drives,free_motion,gear
   test/sim/physics/test_{joint_friction,wrenches}.py
   test/sim/hostile/test_hostile_numbers.py test/sim/hostile/test_hostile_states.py
   test/sim/sensors/test_{force,imu,joint_and_odometry,probes}.py
-  test/model/collision/test_collision_shapes.py test/msgs/node/test_sender.py
+  test/model/collision/test_collision_shapes.py test/msgs/node/test_sender.py test/msgs/convert/test_cdr.py
   test/model/kinematics/test_kinematics_{batch,extension}.py
   test/model/readers/test_number_list.py test/model/readers/yaml/test_yaml_tree.py
   test/model/readers/vrml/test_tokens.py test/model/readers/vrml/test_parser.py)

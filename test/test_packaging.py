@@ -189,6 +189,7 @@ def test_every_module_is_in_the_wheel(wheel, package):
 @pytest.mark.parametrize(
     "name",
     [
+        "hrp_msgs/convert/_cdr",
         "hrp_msgs/node/_sender",
         "hrp_sim/engine/ode/_core",
         "hrp_sim/sensors/_probe",

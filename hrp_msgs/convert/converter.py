@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pkgutil import resolve_name
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from ..messages import Message
 from ..readings import Array, OdometryReading, Reading
-from .cdr import Numbers, Template
-
-_Values = Array | Sequence[float]
+from .cdr import Template
 
 
 class Frames(NamedTuple):
@@ -82,27 +80,25 @@ class FieldConverter(ABC, Generic[R]):
     def __init__(self, get_key: Callable[[R], object] | None = None) -> None:
         self._get_key = get_key
         self._key: object = None
-        self._is_fitted = False
-        self._fields: list[tuple[Numbers, Callable[[R], _Values]]] = []
+        self._fill: Callable[..., bytes] | None = None
+        self._get_values: Callable[[R], Iterable[object]]
 
     def convert(self, reading: R) -> bytes:
         """Return the message of a reading."""
-        if not self._is_fitted or (self._get_key and self._get_key(reading) != self._key):
-            self._fit(reading)
-        for view, get in self._fields:
-            view[:] = get(reading)
-        return self._template.data(reading.time_ns)
+        if self._fill is None or (self._get_key and self._get_key(reading) != self._key):
+            return self._fit(reading)
+        return self._fill(*self._get_values(reading))
 
     @abstractmethod
     def _layout(self, reading: R) -> tuple[Template, Mapping[str, str]]:
         """Return a template, and by the fields of its numbers the attributes of readings."""
 
-    def _fit(self, reading: R) -> None:
-        """Make a template for a reading and those that follow."""
-        self._is_fitted = True
+    def _fit(self, reading: R) -> bytes:
+        """Return the message of a reading, and make a template for it and those that follow."""
         if self._get_key is not None:
             self._key = self._get_key(reading)
-        self._template, fields = self._layout(reading)
-        self._fields = [
-            (self._template.view(field), attrgetter(name)) for field, name in fields.items()
-        ]
+        template, fields = self._layout(reading)
+        self._fill = template.filler(*fields)
+        get = attrgetter("time_ns", *fields.values())  # a number of one name, else a tuple
+        self._get_values = get if fields else lambda reading: (get(reading),)
+        return self._fill(*self._get_values(reading))

@@ -40,7 +40,7 @@ from .cdr import Template
 from .converter import FieldConverter, Frames
 
 _QUANTITIES = "orientation", "angular_velocity", "linear_acceleration"
-_NOT_MEASURED = (-1.0, 0.0, 0.0)
+_NOT_MEASURED = -1.0
 AT_LIMIT = 1e-6  # [rad] or [m]; see ``JointStateConverter``
 
 
@@ -56,15 +56,20 @@ class JointStateConverter(FieldConverter[JointReading]):
 
     def __init__(self, frames: Frames) -> None:
         self._limits = frames.position_limits
+        if self._limits is not None:
+            lower, upper = self._limits
+            self._lowest, self._highest = lower + AT_LIMIT, upper - AT_LIMIT
         super().__init__(attrgetter("names"))
 
     def convert(self, reading: JointReading) -> bytes:
         """Return the message of a reading."""
         if self._limits is not None:
-            near = np.abs(reading.position - self._limits) <= AT_LIMIT
-            if near.any():
+            position = reading.position
+            is_far = (position <= self._lowest) | (position >= self._highest)
+            if True in is_far.tobytes():  # takes a twentieth of the time of ``any``
                 lower, upper = self._limits
-                position = np.where(near[0], lower, np.where(near[1], upper, reading.position))
+                near = np.abs(position - self._limits) <= AT_LIMIT
+                position = np.where(near[0], lower, np.where(near[1], upper, position))
                 reading = replace(reading, position=position)
         return super().convert(reading)
 
@@ -84,31 +89,30 @@ class ImuConverter(FieldConverter[ImuReading]):
     message_type = Imu
 
     def __init__(self, frames: Frames) -> None:
-        super().__init__(_variances)
+        super().__init__(_deviations)
         self._header = Header(frame_id=frames.data)
 
     def _layout(self, reading: ImuReading) -> tuple[Template, Mapping[str, str]]:
         template = Template(Imu(header=self._header))
         measured = {}
-        for quantity, variances in zip(_QUANTITIES, _variances(reading), strict=True):
+        for quantity, deviations in zip(_QUANTITIES, _deviations(reading), strict=True):
             # The diagonal of a (3, 3) matrix, whose other elements are zero.
-            template.view(f"{quantity}_covariance")[::4] = variances
-            if variances != _NOT_MEASURED:
+            diagonal = template.view(f"{quantity}_covariance")[::4]
+            if deviations is None:
+                diagonal[0] = _NOT_MEASURED
+            else:
+                diagonal[:] = np.square(deviations)
                 measured[quantity] = quantity
         return template, measured
 
 
-def _variances(r: ImuReading) -> tuple[PerAxis, ...]:
+def _deviations(r: ImuReading) -> tuple[PerAxis | None, ...]:
+    """Return the standard deviations of ``_QUANTITIES``; None for one that is not measured."""
     return (
-        _NOT_MEASURED if r.orientation is None else _squares(r.orientation_stdev),
-        _NOT_MEASURED if r.angular_velocity is None else _squares(r.angular_velocity_stdev),
-        _NOT_MEASURED if r.linear_acceleration is None else _squares(r.linear_acceleration_stdev),
+        None if r.orientation is None else r.orientation_stdev,
+        None if r.angular_velocity is None else r.angular_velocity_stdev,
+        None if r.linear_acceleration is None else r.linear_acceleration_stdev,
     )
-
-
-def _squares(deviations: PerAxis) -> PerAxis:
-    x, y, z = deviations
-    return x * x, y * y, z * z
 
 
 class WrenchConverter(FieldConverter[WrenchReading]):
@@ -173,16 +177,14 @@ class LightBeamConverter:
         """Return the message of a reading."""
         if reading.length != self._length:
             self._set_length(reading.length)
-        self._set_range(-inf if reading.is_blocked else inf)
-        return self._template.data(reading.time_ns)
+        return self._fill(reading.time_ns, (-inf if reading.is_blocked else inf,))
 
     def _set_length(self, length: float) -> None:
         self._length = length
         message = Range(
             header=self._header, radiation_type=Range.INFRARED, min_range=length, max_range=length
         )
-        self._template = Template(message)
-        self._set_range = self._template.setter("range")
+        self._fill = Template(message).filler("range")
 
 
 _FLOAT = 4  # bytes
@@ -221,7 +223,7 @@ class PointCloudBuffer:
             # By channel, which is twice as fast as three bytes at once.
             for channel, offset in enumerate((14, 13, 12)):
                 self._bytes[..., offset] = rgb[..., channel]
-        self._set_dense(bool(np.isfinite(xyz).all()))
+        self._is_dense[:] = np.isfinite(xyz).all()
         return self._template.data(time_ns)
 
     def _resize(self, height: int, width: int, floats: int) -> None:
@@ -243,7 +245,7 @@ class PointCloudBuffer:
         data = self._template.view("data")
         self._floats = data.view("<f4").reshape(height, width, floats)
         self._bytes = data.view(np.uint8).reshape(height, width, step)
-        self._set_dense = self._template.setter("is_dense")
+        self._is_dense = self._template.view("is_dense")
 
 
 class PointCloudConverter:

@@ -13,7 +13,7 @@ from ..messages import (
 )
 from ..readings import Array, OdometryReading, WheelOdometryReading
 from .basic import header, set_quaternion, set_xyz
-from .cdr import Numbers, Template
+from .cdr import Template
 from .converter import FieldConverter, Frames
 
 # Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
@@ -60,7 +60,7 @@ class MovingFrames:
     """
 
     def __init__(self) -> None:
-        self._templates: dict[FrameNames, tuple[Template, Callable[[Numbers], None]]] = {}
+        self._fillers: dict[FrameNames, Callable[..., bytes]] = {}
 
     def message(self, time_ns: int, frames: FrameNames, poses: Array) -> bytes:
         """Return the message with the poses of frames.
@@ -70,16 +70,14 @@ class MovingFrames:
             frames: Names of the parent and of the frame itself, with prefixes.
             poses: Position in [m] and unit quaternion (x, y, z, w) of each, shape (frames, 7).
         """
-        found = self._templates.get(frames)
-        if found is None:
-            if len(self._templates) >= _MAX_TEMPLATES:
-                self._templates.clear()
+        fill = self._fillers.get(frames)
+        if fill is None:
+            if len(self._fillers) >= _MAX_TEMPLATES:
+                self._fillers.clear()
             template = Template(tf_message(transform(0, *x, _ORIGIN, _IDENTITY) for x in frames))
             fields = [f"transforms[{i}].transform" for i in range(len(frames))]
-            found = self._templates[frames] = template, template.array_setter(fields)
-        template, set_poses = found
-        set_poses(poses.ravel())
-        return template.data(time_ns)
+            fill = self._fillers[frames] = template.filler(fields)
+        return fill(time_ns, poses)
 
 
 class RootConverter(FieldConverter[OdometryReading]):

@@ -1,9 +1,9 @@
 """Publish all sensor data of a humanoid to another process; report lost messages and the cost.
 
 The humanoid is in its room, with joint states, an IMU and two wrenches at 500 Hz, a scan at 40 Hz,
-images at 30 Hz, odometry, transforms and a clock. A separate process subscribes to all topics, takes
-what has arrived 50 times a second, so that it costs little itself, and detects lost messages by
-their stamps. Each round consists of these runs:
+images at 30 Hz, odometry, transforms and a clock. A separate process subscribes to all topics,
+takes what has arrived 50 times a second, so that it costs little itself, and detects lost messages
+by their stamps. Each round consists of these runs:
 
 real time   published and received, in real time
 physics     as fast as possible, without sensors

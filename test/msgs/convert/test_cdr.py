@@ -73,34 +73,89 @@ def test_a_template_has_the_bytes_of_its_message(name):
         read(data, our_class(name))
 
 
-@pytest.mark.parametrize("way", ["view", "setter"])
+@pytest.mark.parametrize("way", ["view", "filler"])
 @pytest.mark.parametrize("name", TYPES)
 def test_all_numbers_of_a_message_are_replaced_in_their_places(name, way):
     message = filled(name)
     found = template(blank(message))
+    values = {}
     for path, kind, value in numbers_of(message):
         view = found.view(path)
         assert view.dtype == kind
         assert not view.any()
+        values[path] = np.atleast_1d(np.asarray(value, kind))
         if way == "view":
             view[:] = value
-        else:
-            found.setter(path)(*np.atleast_1d(value).tolist())
-    data = found.data(TIME_NS)
-    assert data == serialized(name, stamped(message))
+    if way == "view":
+        data = found.data(TIME_NS)
+        stamped(message)
+    else:  # also the stamps
+        data = found.filler(*values)(TIME_NS, *values.values())
+    assert data == serialized(name, message)
     read(data, our_class(name))
 
 
-def test_a_structure_of_equal_numbers_is_replaced_at_once():
+def test_fields_of_equal_numbers_are_replaced_at_once():
     name = "tf2_msgs/msg/TFMessage"
-    message = filled(name)
-    found = template(message)
-    for index in range(len(message.transforms)):
-        found.setter(f"transforms[{index}].transform")(*range(7))
-        found.view(f"transforms[{index}].transform")[2] = 9.0
-    for transform in read(found.data(TIME_NS), our_class(name)).transforms:
-        p, q = transform.transform.translation, transform.transform.rotation
-        assert [p.x, p.y, p.z, q.x, q.y, q.z, q.w] == [0.0, 1.0, 9.0, 3.0, 4.0, 5.0, 6.0]
+    found = template(filled(name))
+    fields = [f"transforms[{index}].transform" for index in range(2)]
+    found.view(fields[0])[:] = 9.0  # also replaced
+    for values in (np.arange(14.0).reshape(2, 7), range(14), np.arange(28.0)[::2] / 2.0):
+        message = read(found.filler(fields)(TIME_NS, values), our_class(name))
+        numbers = []
+        for transform in message.transforms[:2]:
+            p, q = transform.transform.translation, transform.transform.rotation
+            numbers += [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
+        assert numbers == list(range(14))
+
+
+def test_float64_becomes_float32_in_any_form():
+    found = template(filled("sensor_msgs/msg/LaserScan"))
+    count = found.view("ranges").size
+    values = np.linspace(0.1, 3.0, count)
+    narrow = values.astype(np.float32)
+    fill = found.filler("ranges")
+    for given in (values, narrow, values.tolist(), np.repeat(values, 2)[::2]):
+        assert narrow.tobytes() in fill(TIME_NS, given)
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ([np.zeros(2)], ValueError),
+        ([np.zeros(4)], ValueError),
+        ([[0.0, 0.0]], ValueError),
+        ([[0.0] * 4], ValueError),
+        ([[0.0, 0.0, "x"]], TypeError),
+        ([None], TypeError),
+        ([], TypeError),
+        ([np.zeros(3), np.zeros(3)], TypeError),
+    ],
+)
+def test_values_that_do_not_fit_are_an_error(values, error):
+    fill = template(filled("geometry_msgs/msg/Wrench")).filler("force")
+    with pytest.raises(error):
+        fill(TIME_NS, *values)
+
+
+def test_numbers_of_another_type_are_an_error():
+    fill = template(filled("sensor_msgs/msg/PointCloud2")).filler("width")
+    with pytest.raises(TypeError, match="a field of type 'I' needs an array of that type"):
+        fill(TIME_NS, [1])
+
+
+@pytest.mark.parametrize("seconds", [-(2**31), -1, 0, 2**31 - 1])
+def test_stamps_have_seconds_and_nanoseconds(seconds):
+    data = template(filled("std_msgs/msg/Header")).data(seconds * 10**9 + 7)
+    stamp = read(data, our_class("std_msgs/msg/Header")).stamp
+    assert (stamp.sec, stamp.nanosec) == (seconds, 7)
+
+
+@pytest.mark.parametrize("seconds", [-(2**31) - 1, 2**31, 2**60])
+def test_a_time_that_a_stamp_cannot_hold_is_an_error(seconds):
+    found = template(filled("std_msgs/msg/Header"))
+    with pytest.raises(OverflowError):
+        found.data(seconds * 10**9)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +166,7 @@ def test_what_is_not_equal_numbers_without_gaps_has_no_view(field):
     with pytest.raises(KeyError):
         found.view(field)
     with pytest.raises(KeyError):
-        found.setter(field)
+        found.filler(field)
 
 
 def test_structures_of_sequences_have_no_view():
