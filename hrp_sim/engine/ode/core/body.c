@@ -2,7 +2,6 @@
 #include "body.h"
 #include "articulation.h"
 #include "bounds.h"
-#include "drive.h"
 #include "free_motion.h"
 #include "joints.h"
 #include "loops.h"
@@ -29,6 +28,20 @@ Motion hrp_motion_of(dBodyID group)
                     .w = (dReal *)dBodyGetAngularVel(group),
                     .force = (dReal *)dBodyGetForce(group),
                     .torque = (dReal *)dBodyGetTorque(group)};
+}
+
+Body *hrp_body_of(const World *world, long id)
+{
+    for (int low = 0, high = world->count; low < high;) {
+        const int middle = (low + high) / 2;
+        if (world->bodies[middle]->id == id)
+            return world->bodies[middle];
+        if (world->bodies[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
 }
 
 /* Create the groups with their masses. */
@@ -204,15 +217,7 @@ void hrp_body_rebase(World *world, Body *body, const Flat *flat)
 void hrp_body_move(Body *body, const Flat *flat)
 {
     groups_start(body, flat);
-    for (int j = 0; j < body->joints; j++) {
-        Joint *joint = &body->joint[j];
-        joint->now.active = 0;
-        if (joint->coordinate >= 0)
-            joint->now.q = flat_reals(flat, START_Q)[joint->coordinate];
-        hrp_joint_read(body, joint);
-        hrp_joint_set_stops(joint);
-    }
-    hrp_motion_write_at_rest(body);
+    hrp_joints_start(body, flat_reals(flat, START_Q));
 }
 
 void hrp_body_destroy(Body *body)

@@ -150,6 +150,9 @@ static inline dBodyID group_or_world(const Body *body, int group)
     return group < 0 ? NULL : body->group[group];
 }
 
+/* Return the body of an id, or NULL; bodies are in the order of their ids. */
+Body *hrp_body_of(const World *world, long id);
+
 /* Return where ODE stores the motion of a group. */
 Motion hrp_motion_of(dBodyID group);
 

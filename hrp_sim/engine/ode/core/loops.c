@@ -9,12 +9,6 @@
 
 #define UNREACHABLE_SPEED 1e12 /* keeps the normal row of a contact inactive, in [m/s] */
 
-static void rotation_of(dReal R[9], dBodyID group)
-{
-    for (int i = 0; i < 9; i++)
-        R[i] = group ? dBodyGetRotation(group)[i / 3 * 4 + i % 3] : i % 4 == 0;
-}
-
 static void point_into_world(dReal out[3], dBodyID group, const dReal p[3])
 {
     memcpy(out, p, 3 * sizeof(dReal));
@@ -32,16 +26,25 @@ static void direction_into_world(dReal out[3], dBodyID group, const dReal v[3])
         rotate4(out, dBodyGetRotation(group), v);
 }
 
-/* Transform the joint frame from a group's frame to W. */
+/* Transform a joint frame from B to A, with the pose of B in A. */
+static void frame_transform(Frame *X_AJ, const dReal R[9], const dReal p[3], const Frame *X_BJ)
+{
+    rotate3(X_AJ->p, R, X_BJ->p);
+    for (int i = 0; i < 3; i++) {
+        X_AJ->p[i] += p[i];
+        for (int k = 0; k < 3; k++)
+            X_AJ->R[3 * i + k] = R[3 * i] * X_BJ->R[k] + R[3 * i + 1] * X_BJ->R[3 + k] +
+                                 R[3 * i + 2] * X_BJ->R[6 + k];
+    }
+}
+
 static void frame_into_world(Frame *X_WJ, dBodyID group, const Frame *X_GJ)
 {
+    const dReal origin[3] = {0.0, 0.0, 0.0};
     dReal R[9];
-    rotation_of(R, group);
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++)
-            X_WJ->R[3 * i + k] = R[3 * i] * X_GJ->R[k] + R[3 * i + 1] * X_GJ->R[3 + k] +
-                                 R[3 * i + 2] * X_GJ->R[6 + k];
-    point_into_world(X_WJ->p, group, X_GJ->p);
+    for (int i = 0; i < 9; i++)
+        R[i] = group ? dBodyGetRotation(group)[i / 3 * 4 + i % 3] : i % 4 == 0;
+    frame_transform(X_WJ, R, group ? dBodyGetPosition(group) : origin, X_GJ);
 }
 
 /* Place a group so that its joint frame X_GJ lies at X_WJ. */
@@ -174,7 +177,8 @@ static void loop_create_between(World *world, Loop *loop, int kind, dBodyID a, c
     for (int i = 0; i < 2; i++) {
         if (!groups[i])
             continue;
-        hrp_group_save(groups[i], &states[i]);
+        const Motion motion = hrp_motion_of(groups[i]);
+        hrp_group_save(&motion, &states[i]);
         dBodySetPosition(groups[i], 0.0, 0.0, 0.0);
         dBodySetRotation(groups[i], unity);
     }
@@ -249,10 +253,8 @@ int hrp_body_joints_connect(const World *world, const Body *const bodies[2],
 
 static void body_joint_destroy(World *world, int index)
 {
-    for (int i = 0; i < world->count; i++)
-        for (int side = 0; side < 2; side++)
-            if (world->body_joints[index].body[side] == world->bodies[i]->id)
-                hrp_body_wake(world, world->bodies[i]);
+    for (int side = 0; side < 2; side++)
+        hrp_body_wake(world, hrp_body_of(world, world->body_joints[index].body[side]));
     if (world->body_joints[index].loop.joint)
         dJointDestroy(world->body_joints[index].loop.joint);
     world->body_joint_count--;
@@ -277,17 +279,9 @@ void hrp_body_joint_create(World *world, void *arguments)
     for (int i = 0; i < 2; i++) {
         Body *body = to->bodies[i];
         hrp_body_wake(world, body);
-        const dReal *R = body->link_R + 9 * to->links[i], *p = body->link_p + 3 * to->links[i];
-        const Frame *in_link = &to->frames[i];
         groups[i] = group_or_world(body, body->link_group[to->links[i]]);
-        rotate3(in_groups[i].p, R, in_link->p);
-        for (int r = 0; r < 3; r++) {
-            in_groups[i].p[r] += p[r];
-            for (int k = 0; k < 3; k++)
-                in_groups[i].R[3 * r + k] = R[3 * r] * in_link->R[k] +
-                                            R[3 * r + 1] * in_link->R[3 + k] +
-                                            R[3 * r + 2] * in_link->R[6 + k];
-        }
+        frame_transform(&in_groups[i], body->link_R + 9 * to->links[i],
+                        body->link_p + 3 * to->links[i], &to->frames[i]);
     }
     BodyJoint *made = &world->body_joints[world->body_joint_count];
     *made = (BodyJoint){.body = {to->bodies[0]->id, to->bodies[1]->id}};

@@ -297,13 +297,13 @@ static PyObject *object_read_pair_costs(WorldObject *object, PyObject *Py_UNUSED
     const World *world = &object->world;
     if (!hrp_object_ready(object))
         return NULL;
-    PyObject *list = PyList_New((Py_ssize_t)world->pair_cost_count);
-    for (size_t k = 0; list && k < world->pair_cost_count; k++) {
-        const PairCost *cost = &world->pair_costs[k];
+    PyObject *list = PyList_New(world->pair_cost_count);
+    for (int i = 0; list && i < world->pair_cost_count; i++) {
+        const PairCost *cost = &world->pair_costs[i];
         PyObject *item = Py_BuildValue("(lilid)", cost->body[0], cost->link[0], cost->body[1],
                                        cost->link[1], cost->seconds);
         if (item)
-            PyList_SET_ITEM(list, (Py_ssize_t)k, item);
+            PyList_SET_ITEM(list, i, item);
         else
             Py_CLEAR(list);
     }

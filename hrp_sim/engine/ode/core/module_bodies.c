@@ -14,11 +14,10 @@
 /* Return a body, or NULL with an exception set. */
 static Body *body_find(const World *world, long id)
 {
-    for (int i = 0; i < world->count; i++)
-        if (world->bodies[i]->id == id)
-            return world->bodies[i];
-    PyErr_Format(PyExc_KeyError, "no body %ld", id);
-    return NULL;
+    Body *body = hrp_body_of(world, id);
+    if (!body)
+        PyErr_Format(PyExc_KeyError, "no body %ld", id);
+    return body;
 }
 
 /* Reserve memory for one more body. */

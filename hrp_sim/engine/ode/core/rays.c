@@ -3,6 +3,7 @@
 #include "rays.h"
 #include "bounds.h"
 #include "mesh.h"
+#include "rows.h"
 #include "state.h"
 #include "tree.h"
 
@@ -178,21 +179,11 @@ static void targets_hit(void *of, Ray *ray, int first, int count)
 static int targets_reserve(World *world)
 {
     RayTargets *all = &world->ray_targets;
-    long count = 1;
+    int count = 0, capacity = all->capacity; /* of both */
     for (int i = 0; i < world->count; i++)
         count += world->bodies[i]->moving.count + world->bodies[i]->fixed.count;
-    if (count <= all->capacity)
-        return 1;
-    RayTarget *targets = realloc(all->targets, sizeof *targets * (size_t)count);
-    if (targets)
-        all->targets = targets;
-    TreeItem *items = realloc(all->items, sizeof *items * (size_t)count);
-    if (items)
-        all->items = items;
-    if (!targets || !items)
-        return 0;
-    all->capacity = (int)count;
-    return 1;
+    return hrp_array_reserve(&all->targets, &capacity, count, sizeof(RayTarget)) &&
+           hrp_array_reserve(&all->items, &all->capacity, count, sizeof(TreeItem));
 }
 
 static void targets_append(RayTargets *all, const GeomSet *set, int ignored_link)
@@ -206,7 +197,8 @@ static void targets_append(RayTargets *all, const GeomSet *set, int ignored_link
         for (int k = 0; k < 6; k++)
             item->box[k] += k % 2 ? BOUND_MARGIN : -BOUND_MARGIN;
         item->number = all->count;
-        all->targets[all->count++] = (RayTarget){geom, dGeomGetData(geom), NULL, NULL};
+        all->targets[all->count++] = (RayTarget){geom, dGeomGetData(geom), dGeomGetPosition(geom),
+                                                 dGeomGetRotation(geom)};
     }
 }
 
@@ -225,11 +217,6 @@ static int targets_list(World *world, const Rays *rays)
             continue;
         targets_append(all, &body->moving, link);
         targets_append(all, &body->fixed, link);
-    }
-    for (int i = 0; i < all->count; i++) {
-        RayTarget *target = &all->targets[i];
-        target->p = dGeomGetPosition(target->geom);
-        target->R = dGeomGetRotation(target->geom);
     }
     return hrp_tree_build(&all->tree, all->items, all->count, 1,
                           rays->count < FEW_RAYS ? 0 : TREE_LEVELS);

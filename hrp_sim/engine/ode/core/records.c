@@ -4,24 +4,11 @@
 
 #include "records.h"
 #include "exact.h"
+#include "rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* Reserve memory for one more record. Returns 0 when memory is short. */
-static int records_reserve(World *world)
-{
-    if (world->record_count < world->record_capacity)
-        return 1;
-    int capacity = 2 * world->record_capacity + 64;
-    ContactRecord *records = realloc(world->records, (size_t)capacity * sizeof *records);
-    if (!records)
-        return 0;
-    world->records = records;
-    world->record_capacity = capacity;
-    return 1;
-}
 
 void hrp_records_clear(World *world)
 {
@@ -30,7 +17,8 @@ void hrp_records_clear(World *world)
 
 void hrp_records_append(World *world, const ContactRecord *contact)
 {
-    if (!records_reserve(world)) {
+    if (!hrp_array_reserve(&world->records, &world->record_capacity, world->record_count + 1,
+                           sizeof(ContactRecord))) {
         world->records_lost = 1;
         return;
     }
@@ -113,16 +101,10 @@ double hrp_pair_costs_start(const World *world)
 void hrp_pair_costs_append(World *world, const Body *a, int link_a, const Body *b, int link_b,
                            double start)
 {
-    if (!world->record_pair_costs)
+    if (!world->record_pair_costs ||
+        !hrp_array_reserve(&world->pair_costs, &world->pair_cost_capacity,
+                           world->pair_cost_count + 1, sizeof(PairCost)))
         return;
-    if (world->pair_cost_count == world->pair_cost_capacity) {
-        size_t capacity = 2 * world->pair_cost_capacity + 64;
-        PairCost *costs = realloc(world->pair_costs, capacity * sizeof *costs);
-        if (!costs)
-            return;
-        world->pair_costs = costs;
-        world->pair_cost_capacity = capacity;
-    }
     world->pair_costs[world->pair_cost_count++] =
         (PairCost){{a->id, b->id}, {link_a, link_b}, hrp_pair_costs_start(world) - start};
 }
@@ -147,15 +129,9 @@ void hrp_failed_pairs_append(World *world, const Body *a, int link_a, const Body
             pair->link[1] == link_b)
             return;
     }
-    if (world->failed_count == world->failed_capacity) {
-        int capacity = 2 * world->failed_capacity + 16;
-        FailedPair *failed = realloc(world->failed, (size_t)capacity * sizeof *failed);
-        if (!failed)
-            return;
-        world->failed = failed;
-        world->failed_capacity = capacity;
-    }
-    world->failed[world->failed_count++] = (FailedPair){{a->id, b->id}, {link_a, link_b}};
+    if (hrp_array_reserve(&world->failed, &world->failed_capacity, world->failed_count + 1,
+                          sizeof(FailedPair)))
+        world->failed[world->failed_count++] = (FailedPair){{a->id, b->id}, {link_a, link_b}};
 }
 
 void hrp_failed_pairs_free(World *world)

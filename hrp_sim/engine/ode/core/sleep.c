@@ -279,20 +279,6 @@ static void body_sleep(const World *world, Body *body)
     body->asleep = 1;
 }
 
-static Body *body_of(const World *world, long id)
-{
-    for (int low = 0, high = world->count; low < high;) {
-        const int middle = (low + high) / 2;
-        if (world->bodies[middle]->id == id)
-            return world->bodies[middle];
-        if (world->bodies[middle]->id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
 /* Keep the contacts of the bodies that have fallen asleep, which the next steps do not find. */
 static void contacts_keep(World *world)
 {
@@ -301,8 +287,8 @@ static void contacts_keep(World *world)
         const ContactRecord *record = &world->records[i];
         SleepingContact *contact = &world->sleepers[world->sleeper_count];
         *contact = (SleepingContact){.record = *record,
-                                     .body = {body_of(world, record->body[0]),
-                                              body_of(world, record->body[1])}};
+                                     .body = {hrp_body_of(world, record->body[0]),
+                                              hrp_body_of(world, record->body[1])}};
         if (is_awake(contact)) {
             world->records[left++] = *record;
             continue;
@@ -411,7 +397,7 @@ static int contact_read(const World *world, const int *numbers, const double *va
     for (int side = 0; side < 2; side++) {
         contact->record.body[side] = numbers[2 * side];
         contact->record.link[side] = numbers[2 * side + 1];
-        contact->body[side] = body_of(world, numbers[2 * side]);
+        contact->body[side] = hrp_body_of(world, numbers[2 * side]);
         if (!contact->body[side] || numbers[2 * side + 1] < 0 ||
             numbers[2 * side + 1] >= contact->body[side]->links)
             return 0;

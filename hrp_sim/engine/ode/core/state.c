@@ -34,17 +34,11 @@ void hrp_pose_save(const Motion *motion, GroupState *state)
     memcpy(state->R, motion->R, sizeof state->R);
 }
 
-static void motion_save(const Motion *motion, GroupState *state)
+void hrp_group_save(const Motion *motion, GroupState *state)
 {
     hrp_pose_save(motion, state);
     memcpy(state->v, motion->v, sizeof state->v);
     memcpy(state->w, motion->w, sizeof state->w);
-}
-
-void hrp_group_save(dBodyID group, GroupState *state)
-{
-    const Motion motion = hrp_motion_of(group);
-    motion_save(&motion, state);
 }
 
 void hrp_group_restore(dBodyID group, const GroupState *state)
@@ -64,7 +58,7 @@ void hrp_state_save(World *world)
     for (int i = 0; i < world->awake_count; i++) {
         Body *body = world->awake[i];
         for (int g = 0; g < body->groups; g++)
-            motion_save(&body->motion[g], &body->saved[g]);
+            hrp_group_save(&body->motion[g], &body->saved[g]);
         for (int j = 0; j < body->joints; j++)
             body->joint[j].saved = body->joint[j].now;
     }
@@ -83,6 +77,19 @@ void hrp_state_restore(World *world)
     }
 }
 
+void hrp_joints_start(Body *body, const dReal *q)
+{
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        joint->now.active = 0;
+        if (joint->coordinate >= 0)
+            joint->now.q = q[joint->coordinate];
+        hrp_joint_read(body, joint);
+        hrp_joint_set_stops(joint);
+    }
+    hrp_motion_write_at_rest(body);
+}
+
 static void body_reset(Body *body)
 {
     memset(live(body, WRENCH_FORCE), 0, sizeof(dReal) * 3 * (size_t)body->links);
@@ -90,21 +97,13 @@ static void body_reset(Body *body)
     memset(live(body, MOTION_TRACK_POSITION), 0, sizeof(dReal) * (size_t)body->links);
     for (int g = 0; g < body->groups; g++)
         hrp_group_restore(body->group[g], &body->start[g]);
-    for (int j = 0; j < body->joints; j++) {
-        Joint *joint = &body->joint[j];
-        joint->now.active = 0;
-        if (joint->coordinate >= 0)
-            joint->now.q = body->start_q[joint->coordinate];
-        hrp_joint_read(body, joint);
-        hrp_joint_set_stops(joint);
-    }
-    hrp_motion_write_at_rest(body);
+    hrp_joints_start(body, body->start_q);
 }
 
 void hrp_body_record_start(Body *body)
 {
     for (int g = 0; g < body->groups; g++)
-        hrp_group_save(body->group[g], &body->start[g]);
+        hrp_group_save(&body->motion[g], &body->start[g]);
     body_reset(body);
 }
 
@@ -166,7 +165,7 @@ static void link_velocity(const Motion *group, const dReal offset[3], dReal v[3]
     }
 }
 
-void hrp_velocities_store(Body *body)
+void hrp_velocities_store(const Body *body)
 {
     for (int link = 0; link < body->links; link++) {
         dReal offset[3], *before = body->before + 6 * link;
@@ -287,7 +286,7 @@ void hrp_motion_write_at_rest(const Body *body)
     memset(live(body, MOTION_DQ), 0, sizeof(dReal) * (size_t)body->coordinates);
     memset(live(body, MOTION_EFFORT), 0, sizeof(dReal) * (size_t)body->coordinates);
     memcpy(live(body, MOTION_Q), body->start_q, sizeof(dReal) * (size_t)body->coordinates);
-    hrp_velocities_store((Body *)body);
+    hrp_velocities_store(body);
     for (int link = 0; link < body->links; link++)
         link_write(body, link, 1.0);
     for (int j = 0; j < body->joints; j++) {
@@ -338,14 +337,13 @@ int hrp_saved_is_finite(const Body *body, const Saved *saved)
 void hrp_saved_read(const Body *body, const Saved *saved)
 {
     for (int g = 0; g < body->groups; g++) {
-        GroupState state;
-        hrp_group_save(body->group[g], &state);
-        memcpy(reals(saved, SAVED_P, g), state.p, sizeof state.p);
-        memcpy(reals(saved, SAVED_QUATERNION, g), state.quaternion, sizeof state.quaternion);
+        const Motion *motion = &body->motion[g];
+        memcpy(reals(saved, SAVED_P, g), motion->p, sizeof(dReal) * 3);
+        memcpy(reals(saved, SAVED_QUATERNION, g), motion->quaternion, sizeof(dReal) * 4);
         for (int i = 0; i < 3; i++)
-            memcpy(reals(saved, SAVED_R, g) + 3 * i, state.R + 4 * i, sizeof(dReal) * 3);
-        memcpy(reals(saved, SAVED_V, g), state.v, sizeof state.v);
-        memcpy(reals(saved, SAVED_W, g), state.w, sizeof state.w);
+            memcpy(reals(saved, SAVED_R, g) + 3 * i, motion->R + 4 * i, sizeof(dReal) * 3);
+        memcpy(reals(saved, SAVED_V, g), motion->v, sizeof(dReal) * 3);
+        memcpy(reals(saved, SAVED_W, g), motion->w, sizeof(dReal) * 3);
     }
     for (int j = 0; j < body->joints; j++) {
         const JointState *now = &body->joint[j].now;

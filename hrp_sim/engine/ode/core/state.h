@@ -34,10 +34,14 @@ void hrp_shapes_update(World *world);
 void hrp_pose_save(const Motion *motion, GroupState *state);
 
 /* Save pose and velocity of a group. */
-void hrp_group_save(dBodyID group, GroupState *state);
+void hrp_group_save(const Motion *motion, GroupState *state);
 
 /* Restore a group to the last bit: ODE's setters would normalise the quaternion again. */
 void hrp_group_restore(dBodyID group, const GroupState *state);
+
+/* Let the joints of a body whose groups were placed start at positions, shape (coordinates), with no
+ * effort bounded yet, and write its motion. */
+void hrp_joints_start(Body *body, const dReal *q);
 
 /* Save the state before a step that may fail. */
 void hrp_state_save(World *world);
@@ -56,7 +60,7 @@ void hrp_tracks_advance(const Body *body, dReal step);
 int hrp_state_check(World *world, Fault *fault);
 
 /* Store the links' velocities, from which the next step computes accelerations. */
-void hrp_velocities_store(Body *body);
+void hrp_velocities_store(const Body *body);
 
 /* Write the motion of a body after a step. */
 void hrp_motion_write(const Body *body, dReal step);

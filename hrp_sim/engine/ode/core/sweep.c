@@ -3,6 +3,7 @@
  * the axis, kept from step to step since it hardly changes, only saves time. */
 #include "sweep.h"
 #include "bounds.h"
+#include "rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,18 +29,11 @@ static int bodies_reserve(Sweep *sweep, int count)
 /* Append a pair. Returns 0 when memory is short. */
 static int pair_append(Sweep *sweep, int a, int b)
 {
-    if (sweep->pair_count == sweep->capacity) {
-        int capacity = 2 * sweep->capacity + 64;
-        BodyPair *found = realloc(sweep->found, (size_t)capacity * sizeof *found);
-        if (found)
-            sweep->found = found;
-        BodyPair *pairs = realloc(sweep->pairs, (size_t)capacity * sizeof *pairs);
-        if (pairs)
-            sweep->pairs = pairs;
-        if (!found || !pairs)
-            return 0;
-        sweep->capacity = capacity;
-    }
+    const int count = sweep->pair_count + 1;
+    int capacity = sweep->capacity; /* of both */
+    if (!hrp_array_reserve(&sweep->found, &capacity, count, sizeof(BodyPair)) ||
+        !hrp_array_reserve(&sweep->pairs, &sweep->capacity, count, sizeof(BodyPair)))
+        return 0;
     sweep->found[sweep->pair_count++] = a < b ? (BodyPair){{a, b}} : (BodyPair){{b, a}};
     return 1;
 }

@@ -42,7 +42,7 @@ typedef struct {
     int groups[2]; /* numbers from 1 on; 0: the world */
     int at[3];     /* in the frame of the first group, in 0.1 mm */
     dReal impulse, slip[3]; /* along the normal, and of the patch there, in W */
-    dReal load;                 /* impulse along the normal that bounds friction */
+    dReal load;    /* impulse along the normal that bounds friction */
 } ContactMemory;
 
 #define MEMORY_NUMBERS ((int)(sizeof(ContactMemory) / sizeof(int)))
@@ -159,9 +159,9 @@ struct World {
     int record_count, record_capacity, records_lost;
     int record_pair_costs;        /* whether steps record times of collision detection */
     PairCost *pair_costs;         /* of the last attempt at a step */
-    size_t pair_cost_count, pair_cost_capacity;
+    int pair_cost_count, pair_cost_capacity;
     int collide_failed;           /* whether ODE failed to find contacts of the current links */
-    FailedPair *failed;            /* in the last call of step, each once */
+    FailedPair *failed;           /* in the last call of step, each once */
     int failed_count, failed_capacity;
 };
 
