@@ -222,8 +222,9 @@ def test_what_was_far_apart_before_does_not_matter(seed):
     engine, body, _ = world(swarm(seed), floor())
     contacts = 0
     for step in range(0, 800, 10):
-        other, same, _ = world(swarm(seed), floor())
-        other.restore(engine.save())
+        if step % 40 == 0:
+            other, same, _ = world(swarm(seed), floor())
+            other.restore(engine.save())
         pushed(engine, body, step)
         pushed(other, same, step)
         np.testing.assert_array_equal(poses(same), poses(body))
