@@ -190,9 +190,10 @@ class StepOracle:
             )
             ratio = gears.ratio[i]
             error = (q - ratio * q2 - gears.offset[i]) / self.h
-            rate = np.clip(-error, -_CLOSING, _CLOSING) - (drift - ratio * drift2)
+            share = _CLOSING / max(abs(error), _CLOSING)
+            rate = -share * error - (drift - ratio * drift2)
             least = _STIFFEST * (mobility + ratio**2 * mobility2)
-            self._add(J - ratio * J2, rate, max(self.settings.cfm / self.h, least))
+            self._add(J - ratio * J2, rate, max(share * self.settings.cfm / self.h, least))
         loops = articulation.loops
         self._softness = self.settings.cfm / self.h
         for i in range(len(loops.kind)):
@@ -293,8 +294,8 @@ class StepOracle:
             is_low = q <= low
             bounds = (0.0, np.inf) if is_low else (-np.inf, 0.0)
             rate = self.settings.erp / h * ((low if is_low else high) - q)
-            rate = np.clip(rate, -_CLOSING, _CLOSING)
-            self._add(J, rate, max(self.settings.cfm / h, least), *bounds)
+            share = _CLOSING / max(abs(rate), _CLOSING)
+            self._add(J, share * rate, max(share * self.settings.cfm / h, least), *bounds)
 
     def touch(self, points, links_of):
         """Add the contacts of a step; only their geometry is read."""

@@ -142,6 +142,17 @@ def test_limits_hold_also_beyond_pi(world, lower, upper, effort):
     assert arm.motion.q[0] == pytest.approx(upper if effort > 0 else lower, abs=2e-3)
 
 
+@pytest.mark.parametrize(("kind", "start"), [(REVOLUTE, 0.0), (PRISMATIC, 0.0), (REVOLUTE, 2.0)])
+def test_a_soft_stop_yields_to_a_load_in_proportion_and_no_further(world, kind, start):
+    body = one_joint(kind, Z, position=Range(-0.5, 0.5))
+    load, settings = 1e3, {"cfm": 1e-2, "erp": 0.4, "time_step": 1e-3}
+    engine, arm = world(fixed(body, q=np.array([start])), gravity=(0, 0, 0), **settings)
+    arm.drive.effort[:] = load
+    engine.step(4000)
+    given = settings["cfm"] * load * settings["time_step"] / settings["erp"]
+    assert arm.motion.q[0] == pytest.approx(0.5 + given, abs=1e-6)
+
+
 def test_limits_hold_a_slider_and_can_be_switched_off(world):
     body = one_joint(PRISMATIC, Z, position=Range(-0.1, 0.1))
     engine, held = world(fixed(body))

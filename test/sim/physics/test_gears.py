@@ -117,6 +117,17 @@ def test_a_limit_of_a_follower_stops_its_leader(world):
     np.testing.assert_allclose(gears.motion.dq, 0.0, atol=1e-9)
 
 
+def test_a_soft_gear_yields_to_a_load_in_proportion_and_no_further(world):
+    body, settings = gear(REVOLUTE, 1.0), {"cfm": 1e-2, "time_step": 1e-3}
+    engine, gears = world(fixed(body), gravity=WEIGHTLESS, **settings)
+    a, b = (index(gears)[name] for name in "AB")
+    gears.drive.kp[a], gears.drive.kd[a] = 1e9, 1e7
+    gears.drive.effort[b] = load = 2e3
+    engine.step(1000)
+    given = settings["cfm"] * load * settings["time_step"]
+    assert gears.motion.q[b] - gears.motion.q[a] == pytest.approx(given, rel=1e-6)
+
+
 @pytest.mark.parametrize("count", [3, 40])
 def test_a_train_moves_as_one(world, count):
     """Wheel k turns (-1)^k (1 + k / count) times as fast as the first."""

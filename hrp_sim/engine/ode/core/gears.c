@@ -100,8 +100,9 @@ static void gear_fill(System *system, Coupling *coupling, dReal h)
             share * share *
             hrp_mobility_of(system, of_joint->first, of_joint->second, joint->kind == JOINT_HINGE);
     }
-    coupling->target[0] = clamp(-error / h, -MAX_CLOSING_SPEED, MAX_CLOSING_SPEED) - rate;
-    coupling->softness[0] = max_real(system->cfm / h, MIN_GEAR_SOFTNESS * mobility);
+    const dReal closing = closing_share(error / h);
+    coupling->target[0] = -closing * error / h - rate;
+    coupling->softness[0] = max_real(closing * system->cfm / h, MIN_GEAR_SOFTNESS * mobility);
 }
 
 void hrp_gears_fill(System *system, dReal h)

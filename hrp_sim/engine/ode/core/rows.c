@@ -486,9 +486,9 @@ static void axis_rows_fill(World *world, const System *system, const Joint *join
     dReal q = stop_position(system, joint, coupling), k = system->erp / h;
     if (joint->lower <= joint->upper && (q <= joint->lower || q >= joint->upper)) {
         int is_low = q <= joint->lower, is_locked = joint->lower == joint->upper;
-        dReal beyond = (is_low ? joint->lower : joint->upper) - q;
-        AxisRow stop = {.velocity = clamp(k * beyond, -MAX_CLOSING_SPEED, MAX_CLOSING_SPEED),
-                        .softness = system->cfm,
+        dReal speed = k * ((is_low ? joint->lower : joint->upper) - q);
+        AxisRow stop = {.velocity = closing_share(speed) * speed,
+                        .softness = closing_share(speed) * system->cfm,
                         .lower = is_low && !is_locked ? 0.0 : -dInfinity,
                         .upper = is_low || is_locked ? dInfinity : 0.0};
         axis_row_add(coupling, joint, h, least, stop);

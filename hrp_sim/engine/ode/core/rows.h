@@ -4,8 +4,17 @@
 
 #include "solver.h"
 
+#include <math.h>
+
 /* Of a stop or gear that starts far from where it holds its joint, in [rad/s] or [m/s]. */
 #define MAX_CLOSING_SPEED 1.0
+
+/* Return the share of its speed at which such a row may close. Its softness is to have the same
+ * share: where speed and yielding are in balance, under any load, they remain so. */
+static inline dReal closing_share(dReal speed)
+{
+    return fabs(speed) > MAX_CLOSING_SPEED ? MAX_CLOSING_SPEED / fabs(speed) : 1.0;
+}
 
 /* Make room for count items, growing by half; there is an array even for none. Returns 0 when
  * memory is short. */
