@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <structmember.h>
 #include <time.h>
-#include <unistd.h>
 
 #define CAPACITY 256             /* messages in the queue */
 #define MAX_BYTES ((size_t)32 << 20) /* in the queue, before it accepts another message */
@@ -53,7 +52,7 @@ typedef struct {
     pthread_cond_t wake;     /* the thread has something to do */
     pthread_cond_t progress; /* ``awaited`` was sent */
     pthread_t thread;
-    pid_t process; /* of the thread: a forked process has none */
+    int forks; /* of its process: one that was forked later has neither its thread nor its mutex */
     int is_ready, is_closing, is_dropping, is_sending, is_idle, has_ended;
     uint64_t freed, sent, put, awaited;
     size_t bytes;
@@ -68,6 +67,13 @@ struct OutletObject {
     int is_closed, is_dropping;
     Py_ssize_t failed;
 };
+
+static int forks; /* that led from the first process to this one */
+
+static void count_fork(void)
+{
+    forks++;
+}
 
 static struct timespec after(double seconds)
 {
@@ -227,7 +233,7 @@ static int sender_init(SenderObject *self, PyObject *arguments, PyObject *Py_UNU
     self->get_error = (GetError *)(uintptr_t)get_error;
     self->reset_error = (ResetError *)(uintptr_t)reset_error;
     self->awaited = NEVER;
-    self->process = getpid();
+    self->forks = forks;
     pthread_condattr_t steady;
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
@@ -248,7 +254,7 @@ static PyObject *sender_flush(SenderObject *self, PyObject *arguments)
     double patience;
     if (!PyArg_ParseTuple(arguments, "d", &patience))
         return NULL;
-    if (!self->is_ready || self->is_closing)
+    if (!self->is_ready || self->is_closing || self->forks != forks)
         Py_RETURN_FALSE;
     drain_or_drop(self, patience, NULL);
     Py_RETURN_TRUE;
@@ -260,7 +266,7 @@ static int end(SenderObject *self, double patience)
     if (!self->is_ready || self->has_ended)
         return 1;
     self->has_ended = 1;
-    if (self->process != getpid()) /* forked, without the thread, which may have had the mutex */
+    if (self->forks != forks)
         return 1;
     pthread_mutex_lock(&self->mutex);
     self->is_closing = 1;
@@ -288,7 +294,7 @@ static PyObject *sender_close(SenderObject *self, PyObject *arguments)
 static PyObject *sender_error(SenderObject *self, void *Py_UNUSED(closure))
 {
     char text[sizeof self->error];
-    if (!self->is_ready)
+    if (!self->is_ready || self->forks != forks)
         return PyUnicode_FromString("");
     pthread_mutex_lock(&self->mutex);
     memcpy(text, self->error, sizeof text);
@@ -310,6 +316,8 @@ static PyObject *outlet_put(OutletObject *self, PyObject *data)
     if (!PyBytes_CheckExact(data))
         return PyErr_Format(PyExc_TypeError, "a message must be bytes, not %s",
                             Py_TYPE(data)->tp_name);
+    if (sender->forks != forks)
+        Py_RETURN_FALSE;
     for (;;) {
         release_sent(sender);
         pthread_mutex_lock(&sender->mutex);
@@ -342,7 +350,7 @@ static PyObject *outlet_count(OutletObject *self, PyObject *Py_UNUSED(none))
 {
     SenderObject *sender = self->sender;
     size_t count = 0;
-    if (self->is_closed || sender->is_closing)
+    if (self->is_closed || sender->is_closing || sender->forks != forks)
         return PyLong_FromLong(0);
     if (sender->count_subscriptions(self->publisher, &count) && sender->reset_error) {
         sender->reset_error();
@@ -356,7 +364,7 @@ static PyObject *outlet_close(OutletObject *self, PyObject *arguments)
     double patience;
     if (!PyArg_ParseTuple(arguments, "d", &patience))
         return NULL;
-    if (self->sender->process != getpid())
+    if (self->sender->forks != forks)
         Py_RETURN_TRUE;
     pthread_mutex_lock(&self->sender->mutex);
     self->is_closed = 1;
@@ -436,6 +444,8 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__sender(void)
 {
+    if (pthread_atfork(NULL, NULL, count_fork))
+        return PyErr_NoMemory();
     PyObject *made = PyModule_Create(&module);
     if (!made || PyModule_AddType(made, &SenderType) || PyModule_AddType(made, &OutletType)) {
         Py_XDECREF(made);

@@ -2,7 +2,8 @@
 
 There is one queue, so that messages are sent in the order in which they were put, those of
 different topics, too. It is bounded: while it is full, ``put`` waits. The thread runs without the
-GIL; rclpy holds that while it publishes.
+GIL; rclpy holds that while it publishes. In a process that was forked from that of a sender, the
+sender and its outlets are closed.
 """
 
 class Sender:

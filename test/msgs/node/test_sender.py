@@ -177,15 +177,17 @@ def test_flushing_gives_up_while_the_middleware_blocks_and_the_rest_is_sent_late
         assert len(middleware.sent) == 5
 
 
-def test_a_forked_process_can_end():
-    with sending() as (_, sender, (outlet,)):
+def test_a_forked_process_sends_nothing_and_can_end():
+    with sending() as (middleware, sender, (outlet,)):
         outlet.put(b"x")
         sender.flush(PATIENCE)
         child = os.fork()
         if not child:
+            sends = any(outlet.put(b"y") for _ in range(2 * CAPACITY))
+            sends |= outlet.subscriptions() > 0 or sender.flush(PATIENCE) or bool(sender.error)
             outlet.close(PATIENCE)
             sender.close(PATIENCE)
-            os._exit(0)
+            os._exit(sends or len(middleware.sent) != 1)
         assert os.waitpid(child, 0)[1] == 0
 
 
