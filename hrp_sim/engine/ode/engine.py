@@ -411,17 +411,7 @@ class OdeEngine:
         ignored: str | None = None,
         ignored_link: int | None = None,
     ) -> Array:
-        """Return the distance to the nearest collision shape along each ray, in [m], shape (n,).
-
-        A ray that starts inside a shape hits its surface from within.
-
-        Args:
-            origins: In W, in [m], shape (n, 3).
-            directions: Unit vectors in W, shape (n, 3).
-            max_distance: In [m]; the distance is inf where nothing is nearer.
-            ignored: Name of a body that rays pass through, or None.
-            ignored_link: Index of the only link of that body that rays pass through; None
-                means all links.
+        """Return the distance to the nearest collision shape along each ray; see ``Engine``.
 
         Raises:
             KeyError: There is no body of the name ``ignored``.

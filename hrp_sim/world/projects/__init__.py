@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
@@ -46,39 +47,23 @@ class ProjectFormat:
     read: ProjectReader
 
 
-# The readers are imported when they are used: most worlds are no projects.
+def _late(module: str, name: str) -> ProjectReader:
+    """Return a reader that is imported when it is used: most worlds are no projects."""
+
+    def read(
+        source: Source, folder: Path, diagnostics: Diagnostics, options: ProjectOptions
+    ) -> WorldConfig:
+        reader: ProjectReader = getattr(import_module(module, __name__), name)
+        return reader(source, folder, diagnostics, options)
+
+    return read
 
 
-def _read_sdf(
-    source: Source, folder: Path, diagnostics: Diagnostics, options: ProjectOptions
-) -> WorldConfig:
-    from .sdf import read_sdf
-
-    return read_sdf(source, folder, diagnostics, options)
-
-
-def _read_cnoid(
-    source: Source, folder: Path, diagnostics: Diagnostics, options: ProjectOptions
-) -> WorldConfig:
-    from .choreonoid import read_cnoid
-
-    return read_cnoid(source, folder, diagnostics, options)
-
-
-def _read_openhrp(
-    source: Source, folder: Path, diagnostics: Diagnostics, options: ProjectOptions
-) -> WorldConfig:
-    from .openhrp import read_openhrp
-
-    return read_openhrp(source, folder, diagnostics, options)
-
-
+_CNOID = re.compile(r"^[\"']?items[\"']?\s*:", re.MULTILINE)
 _FORMATS = (
-    ProjectFormat(".world", is_sdf_world, _read_sdf),
-    ProjectFormat(
-        ".cnoid", re.compile(r"^[\"']?items[\"']?\s*:", re.MULTILINE).search, _read_cnoid
-    ),
-    ProjectFormat(".xml", re.compile(r"\A\s*<").search, _read_openhrp),
+    ProjectFormat(".world", is_sdf_world, _late(".sdf", "read_sdf")),
+    ProjectFormat(".cnoid", _CNOID.search, _late(".choreonoid", "read_cnoid")),
+    ProjectFormat(".xml", re.compile(r"\A\s*<").search, _late(".openhrp", "read_openhrp")),
 )
 PROJECT_SUFFIXES = tuple(row.suffix for row in _FORMATS)
 
