@@ -101,6 +101,16 @@ def print_tables(tables: Mapping[str, Table]) -> None:
             print(f"| {' | '.join(line)} |")
 
 
+def output_tables(
+    tables: Mapping[str, Table], *, page: bool, rounds: str, beside: Sequence[str] = ()
+) -> None:
+    """Write tables of times into the documentation, see ``write_tables``, or print them."""
+    if page:
+        write_tables(tables, rounds=rounds, beside=beside)
+    else:
+        print_tables(tables)
+
+
 def model_name(path: str) -> str:
     """Return the name of a model in a folder of repositories, OWNER__REPOSITORY/FILE."""
     return path.replace("__", "/", 1)

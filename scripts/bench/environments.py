@@ -17,7 +17,7 @@ from bench.comparison.scenes import make_scene
 from hrp_model.rigid import Array
 from hrp_sim.lab.gym import RobotEnv
 from hrp_sim.world.config import WorldConfig
-from scripts.data_tables import print_tables, write_tables
+from scripts.data_tables import output_tables
 
 ROUNDS, STEPS = 20, 100
 PERIOD = 0.02  # [s], of an action
@@ -118,11 +118,6 @@ def run(options: argparse.Namespace) -> int:
         cells = [f"{1 / step:.0f}", f"{physics / step:.0%}", besides, f"{1e3 * reset:.1f}"]
         rows.append([name, *cells, f"{step / beside:.2f}" if twin else ""])
         env.close()
-    if options.page:
-        write_tables(
-            {"gym_cost": (HEADER, rows)},
-            rounds=f"medians of {options.rounds} rounds of {STEPS} steps",
-        )
-    else:
-        print_tables({"gym_cost": (HEADER, rows)})
+    about = f"medians of {options.rounds} rounds of {STEPS} steps"
+    output_tables({"gym_cost": (HEADER, rows)}, page=options.page, rounds=about)
     return 0

@@ -30,7 +30,7 @@ from hrp_sim.control import HOLD, LIMP
 from hrp_sim.engine.articulation.flatten import flatten
 from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.world.config import WorldConfig
-from scripts.data_tables import Table, model_name, print_tables, write_tables
+from scripts.data_tables import Table, model_name, output_tables
 from scripts.program import ROOT, add_models, find_models, listed_models
 
 GOAL = 3.0  # real-time factor
@@ -303,12 +303,6 @@ def run(options: argparse.Namespace) -> int:
             results.append(measure_apart(path, name, options.seconds))
             on_each()
     print(summary(results))
-    if options.page:
-        write_tables(
-            tables(results),
-            rounds=f"{DURATION:g} simulated seconds, or {options.seconds:g} s of processor time",
-            beside=("mujoco",),
-        )
-    else:
-        print_tables(tables(results))
+    about = f"{DURATION:g} simulated seconds, or {options.seconds:g} s of processor time"
+    output_tables(tables(results), page=options.page, rounds=about, beside=("mujoco",))
     return 0

@@ -23,7 +23,7 @@ from bench.growing_worlds import FAMILIES, Family
 from hrp_model.program.tables import progress
 from hrp_sim.control import BodyController
 from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings, Solver, make_ode_engine
-from scripts.data_tables import Table, print_tables, write_tables
+from scripts.data_tables import Table, output_tables
 from scripts.program import ROOT
 
 matplotlib.use("svg")
@@ -219,8 +219,5 @@ def run(options: argparse.Namespace) -> int:
             curves += measure(name, solvers, options.seconds, on_each)
     if options.page:
         draw(curves, PICTURE)
-    if options.page:
-        write_tables(tables(curves), rounds=f"medians of {ROUNDS} rounds")
-    else:
-        print_tables(tables(curves))
+    output_tables(tables(curves), page=options.page, rounds=f"medians of {ROUNDS} rounds")
     return 0

@@ -12,7 +12,7 @@ import statistics
 import sys
 
 from hrp_model.program.tables import progress
-from scripts.data_tables import Table, print_tables, write_tables
+from scripts.data_tables import Table, output_tables
 from scripts.program import ROOT
 
 ROUNDS = 15
@@ -79,9 +79,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, and print or write the table."""
-    tables = measure(options.rounds)
-    if options.page:
-        write_tables(tables, rounds=f"medians of {options.rounds} rounds")
-    else:
-        print_tables(tables)
+    rounds = f"medians of {options.rounds} rounds"
+    output_tables(measure(options.rounds), page=options.page, rounds=rounds)
     return 0

@@ -27,7 +27,7 @@ from hrp_model import body_to_urdf, load_body
 from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.kinematics import BodyState
-from scripts.data_tables import print_tables, write_tables
+from scripts.data_tables import output_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = [ROOT / "models" / "arm" / "arm.body", ROOT / "models" / "humanoid" / "humanoid.wrl"]
@@ -143,10 +143,8 @@ def main() -> None:
     files = [Path(name) for name in sys.argv[1:] if name != "--page"] or MODELS
     rows = [row for postures in (MANY, 1) for path in files for row in rows_of(path, postures)]
     found = {"kinematics_speed": (HEADER, rows)}
-    if "--page" in sys.argv:
-        write_tables(found, rounds=f"medians of {TURNS} turns", beside=["pin"])
-    else:
-        print_tables(found)
+    about = f"medians of {TURNS} turns"
+    output_tables(found, page="--page" in sys.argv, rounds=about, beside=["pin"])
 
 
 if __name__ == "__main__":

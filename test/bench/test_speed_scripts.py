@@ -10,7 +10,7 @@ from paths import ROOT
 
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
 from hrp_sim.engine.ode import OdeEngine
-from scripts import soak
+from scripts import data_tables, soak
 from scripts.bench import models as real_time
 from scripts.bench import size as cost
 from scripts.bench import start
@@ -62,9 +62,14 @@ def test_every_family_has_worlds_of_its_sizes(name):
     engine.close()
 
 
+def write_into(folder, monkeypatch):
+    write = partial(data_tables.write_tables, folder=folder)
+    monkeypatch.setattr(data_tables, "write_tables", write)
+
+
 def test_curves_are_measured_written_and_drawn(tmp_path, monkeypatch):
     table, picture = tmp_path / "cost_over_size.csv", tmp_path / "pictures" / "cost.svg"
-    monkeypatch.setattr(cost, "write_tables", partial(cost.write_tables, folder=tmp_path))
+    write_into(tmp_path, monkeypatch)
     monkeypatch.setattr(cost, "PICTURE", picture)
     monkeypatch.setattr(cost, "SETTLING", 3)
     arguments = ["--family", "contacts", "--seconds", "0.001", "--page"]
@@ -87,7 +92,7 @@ def test_curves_are_measured_written_and_drawn(tmp_path, monkeypatch):
 
 
 def test_the_start_of_commands_is_compared_with_an_import(tmp_path, monkeypatch):
-    monkeypatch.setattr(start, "write_tables", partial(start.write_tables, folder=tmp_path))
+    write_into(tmp_path, monkeypatch)
     monkeypatch.setattr(start, "COMMANDS", start.COMMANDS[:1])
     assert run("start", "--rounds", "1", "--page") == 0
     with (tmp_path / "start.csv").open(newline="") as file:

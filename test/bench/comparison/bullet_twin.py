@@ -20,9 +20,9 @@ from hrp_sim.world.config import WorldConfig
 
 from .mujoco_twin import (
     TwinError,
-    check_body,
     export,
     floor_height,
+    library,
     only_moving,
     pairs_apart,
     plain,
@@ -41,12 +41,8 @@ class BulletTwin:
     """
 
     def __init__(self, world: WorldConfig, simulated: SimulatedBody) -> None:
-        try:
-            import pybullet
-        except ImportError:
-            raise TwinError("PyBullet is not installed") from None
+        pybullet = library("pybullet", "PyBullet")
         placement, floor = only_moving(world), floor_height(world)
-        check_body(placement.body)
         self._bullet = pybullet
         self._client = pybullet.connect(pybullet.DIRECT)
         with tempfile.TemporaryDirectory(prefix="bullet-twin-") as folder:

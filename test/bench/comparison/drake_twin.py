@@ -22,9 +22,9 @@ from hrp_sim.world.config import WorldConfig
 
 from .mujoco_twin import (
     TwinError,
-    check_body,
     export,
     floor_height,
+    library,
     only_moving,
     pairs_apart,
     plain,
@@ -44,13 +44,9 @@ class DrakeTwin:
     """
 
     def __init__(self, world: WorldConfig, simulated: SimulatedBody) -> None:
-        try:
-            import pydrake.all as drake
-        except ImportError:
-            raise TwinError("Drake is not installed") from None
+        drake = library("pydrake.all", "Drake")
         logging.getLogger("drake").setLevel(logging.ERROR)
         placement, physics = only_moving(world), world.physics
-        check_body(placement.body)
         builder = drake.DiagramBuilder()
         plant, scene_graph = drake.AddMultibodyPlantSceneGraph(builder, physics.time_step)
         surface = drake.DefaultProximityProperties(

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -65,13 +66,8 @@ class MujocoTwin:
     """
 
     def __init__(self, world: WorldConfig, simulated: SimulatedBody) -> None:
-        try:
-            import mujoco
-        except ImportError:
-            raise TwinError("MuJoCo is not installed") from None
-        self._mujoco = mujoco
+        mujoco = self._mujoco = library("mujoco", "MuJoCo")
         placement = only_moving(world)
-        check_body(placement.body)
         with tempfile.TemporaryDirectory(prefix="mujoco-twin-") as folder:
             floor = floor_height(world)
             spec, frames, self.left_out = _robot(mujoco, placement, floor, Path(folder))
@@ -143,10 +139,7 @@ class MujocoBoxes(MujocoTwin):
     """
 
     def __init__(self, scene: Scene) -> None:
-        try:
-            import mujoco
-        except ImportError:
-            raise TwinError("MuJoCo is not installed") from None
+        mujoco = library("mujoco", "MuJoCo")
         if not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"):
             raise TwinError("this MuJoCo is too old")
         self._mujoco = mujoco
@@ -192,11 +185,7 @@ class MujocoScanRun(ScannerRun):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        try:
-            import mujoco
-        except ImportError:
-            raise TwinError("MuJoCo is not installed") from None
-        self._mujoco = mujoco
+        mujoco = self._mujoco = library("mujoco", "MuJoCo")
         bodies = self.simulation.state.bodies
         self._seen = [body for body in bodies.values() if not body.body.is_static]
         self._model = _targets(mujoco, self._seen)
@@ -263,30 +252,35 @@ def _targets(mujoco: Any, bodies: Sequence[SimulatedBody]) -> Any:
     return spec.compile()
 
 
+def library(module: str, name: str) -> Any:
+    """Import another program.
+
+    Raises:
+        TwinError: It is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise TwinError(f"{name} is not installed") from None
+
+
 def only_moving(world: WorldConfig) -> Placement:
     """Return the only body of a world that moves.
 
     Raises:
-        TwinError: There are several, or none.
+        TwinError: There are several, or none, or other programs cannot simulate it.
     """
     moving = [e.placement for e in world.bodies if not e.placement.body.is_static]
     if len(moving) != 1:
         raise TwinError(f"the world has {len(moving)} moving bodies, not one")
-    return moving[0]
-
-
-def check_body(body: Body) -> None:
-    """Check that other programs can simulate a body.
-
-    Raises:
-        TwinError: They cannot.
-    """
+    body = moving[0].body
     if body.extra_joints:
         raise TwinError("a URDF has no closed loops")
     if any(link.joint.type is JointType.FREE for link in body.links[1:]):
         raise TwinError("links float at the top level only there")
     if any(link.joint.type is JointType.TRACK for link in body.links):
         raise TwinError("it has no tracks")
+    return moving[0]
 
 
 def floor_height(world: WorldConfig) -> float | None:
