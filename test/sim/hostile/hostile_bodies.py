@@ -170,7 +170,9 @@ def free_box():
     return Body(name="box", links=(link,))
 
 
-def main(first, count):
+def live_each(live, refusals):
+    """Let worlds live, of the numbers in the arguments, and print how many did or were refused."""
+    first, count = map(int, sys.argv[1:])
     bound(memory_mib=2000, cpu_seconds=100)
     logging.disable()
     warnings.simplefilter("ignore")
@@ -180,10 +182,10 @@ def main(first, count):
         try:
             live(seed)
             lived += 1
-        except PhysicsError:
+        except refusals:
             refused += 1
     print(lived, refused)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    live_each(live, PhysicsError)

@@ -4,16 +4,12 @@ Arguments: seed, count. It prints the number of each world before it begins. A M
 PhysicsError, or a run that the physics ended and a reset brought back, is as it should be.
 """
 
-import logging
-import sys
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
 from run_tools import OnStep
-from sim.hostile.hostile_bodies import NUMBERS, Hostile
-from sim.hostile.limits import bound
+from sim.hostile.hostile_bodies import NUMBERS, Hostile, live_each
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim.control import JointCommand
@@ -154,20 +150,5 @@ def live(seed):
     simulation.close()
 
 
-def main(first, count):
-    bound(memory_mib=2000, cpu_seconds=100)
-    logging.disable()
-    warnings.simplefilter("ignore")
-    lived = refused = 0
-    for seed in range(first, first + count):
-        print(f"world {seed}", flush=True)
-        try:
-            live(seed)
-            lived += 1
-        except (ModelError, PhysicsError):
-            refused += 1
-    print(lived, refused)
-
-
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    live_each(live, (ModelError, PhysicsError))
