@@ -67,7 +67,10 @@ def mad_world(tmp_path):
     """A world that no physics can step more than once."""
     path = tmp_path / "mad.yaml"
     model = MODELS / "arm" / "arm.body"
-    path.write_text(f"bodies: [ {{ model: {model}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]")
+    path.write_text(
+        "physics: { joint_limits: false }\n"
+        f"bodies: [ {{ model: {model}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]"
+    )
     return path
 
 
