@@ -398,27 +398,20 @@ static PyMemberDef outlet_members[] = {
     {0},
 };
 
-static PyTypeObject SenderType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "hrp_msgs.node._sender.Sender",
-    .tp_basicsize = sizeof(SenderObject),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = PyType_GenericNew,
-    .tp_init = (initproc)sender_init,
-    .tp_dealloc = (destructor)sender_dealloc,
-    .tp_methods = sender_methods,
-    .tp_getset = sender_properties,
-};
+#define TYPE(Name, name, ...) \
+    static PyTypeObject Name##Type = { \
+        PyVarObject_HEAD_INIT(NULL, 0).tp_name = "hrp_msgs.node._sender." #Name, \
+        .tp_basicsize = sizeof(Name##Object), \
+        .tp_flags = Py_TPFLAGS_DEFAULT, \
+        .tp_new = PyType_GenericNew, \
+        .tp_init = (initproc)name##_init, \
+        .tp_dealloc = (destructor)name##_dealloc, \
+        .tp_methods = name##_methods, \
+        __VA_ARGS__, \
+    }
 
-static PyTypeObject OutletType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "hrp_msgs.node._sender.Outlet",
-    .tp_basicsize = sizeof(OutletObject),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = PyType_GenericNew,
-    .tp_init = (initproc)outlet_init,
-    .tp_dealloc = (destructor)outlet_dealloc,
-    .tp_methods = outlet_methods,
-    .tp_members = outlet_members,
-};
+TYPE(Sender, sender, .tp_getset = sender_properties);
+TYPE(Outlet, outlet, .tp_members = outlet_members);
 
 static int outlet_init(OutletObject *self, PyObject *arguments, PyObject *Py_UNUSED(keywords))
 {

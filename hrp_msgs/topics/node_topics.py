@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
 
 from .. import names, qos
 from ..convert.basic import diagnostic_array, diagnostic_status
@@ -101,21 +102,17 @@ class NodeTopic:
         """Publish a message, unless the topic is closed or the ROS context is shut down."""
         if (recording := self._recording) is not None and recording.is_open and not self._closed:
             message = recording.record(self._channel, message)
-        if (outlet := self._outlet) is not None and isinstance(message, bytes):
-            self._count += outlet.put(message)
+        if (outlet := self._outlet) is not None:
+            data = message if isinstance(message, bytes) else serialize_message(message)
+            self._count += outlet.put(data)
             if outlet.failed != self._failed:
                 self._report(outlet)
             return
-        if self._sender is not None and not self._sender.flush(PATIENCE):  # what comes before it
-            return
         try:
             self._publisher.publish(message)
-        except RuntimeError as error:  # base of all errors of rclpy's C++ part
-            if self._is_closed():  # another thread has just closed it
-                return
-            if outlet is None:
+        except RuntimeError:  # base of all errors of rclpy's C++ part
+            if not self._is_closed():  # by another thread, just now
                 raise
-            self._log(str(error))
         else:
             self._count += 1
 
@@ -142,7 +139,7 @@ class NodeTopic:
             return not self._closed
         if self._outlet is not None:
             return self._outlet.subscriptions() > 0
-        return bool(self.subscriber_count())
+        return self.subscriber_count() > 0
 
     def subscriber_count(self) -> int:
         """Return the number of subscribers; 0 for a closed topic."""
