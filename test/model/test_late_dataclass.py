@@ -67,7 +67,10 @@ def test_instances_are_as_those_of_the_standard_library(options):
 @pytest.mark.parametrize("options", **ALL)
 def test_classes_are_as_those_of_the_standard_library(options):
     ours, standard = both(**options)
-    assert inspect.signature(ours) == inspect.signature(standard)
+    signatures = [
+        str(inspect.signature(cls)).replace("<factory>", "Ellipsis") for cls in (ours, standard)
+    ]
+    assert signatures[0] == signatures[1]
     assert (ours.__hash__ is None) is (standard.__hash__ is None)
     assert (ours.__hash__ is object.__hash__) is (standard.__hash__ is object.__hash__)
     for read in (
@@ -96,9 +99,12 @@ def test_a_class_keeps_its_own_methods():
     assert len({Name("a"), Name("A")}) == 1
 
 
-@pytest.mark.parametrize("decorator", [late, dataclasses.dataclass])
-def test_fields_are_inherited_in_both_ways(decorator):
-    @late(frozen=True, kw_only=True)
+@pytest.mark.parametrize(
+    ("of_base", "decorator"),
+    [(late, late), (late, dataclasses.dataclass), (dataclasses.dataclass, late)],
+)
+def test_fields_are_inherited_in_both_ways(of_base, decorator):
+    @of_base(frozen=True, kw_only=True)
     class Base:
         a: int
         b: int = field(default=2)
