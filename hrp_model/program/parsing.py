@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import textwrap
@@ -290,7 +291,11 @@ class CommandParser(ArgumentParser):
         From then on libraries are silent; see ``silence_libraries``.
         """
         silence_libraries()
-        return self._function(self._table[options.command].run)
+        function = self._function(self._table[options.command].run)
+        if self._is_process:
+            gc.freeze()  # collections, also those at the end, need not search what was imported
+            gc.enable()
+        return function
 
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
         """Parse a command line; None for that of the process.
@@ -299,6 +304,9 @@ class CommandParser(ArgumentParser):
             SystemExit: Status 2 for a wrong command line, with a message that may suggest a
                 correction; status 0 after printing help, also that of an empty command line.
         """
+        self._is_process = argv is None
+        if self._is_process:
+            gc.disable()  # until ``function``: imports leave no garbage
         if completion_requested():
             line = os.environ.get("COMP_LINE", "").split()
             used = [parser for name, parser in self.commands.items() if name in line]
