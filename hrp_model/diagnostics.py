@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -301,6 +300,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     names = [k for k in islice(known, _MAX_COMPARED_NAMES * 10) if len(k) <= _MAX_NAME_LENGTH]
     if len(names) > _MAX_COMPARED_NAMES:
         names = [k for k in names if k[:1].lower() == name[:1].lower()][:_MAX_COMPARED_NAMES]
+    import difflib  # only once there is a problem
+
     close = difflib.get_close_matches(name, names, n=1)
     return close[0] if close else None
 

@@ -73,7 +73,8 @@ def _first_macro(root: Element) -> Element | None:
     names_xacro = any("xacro" in name for name in root.attributes)  # as a namespace
     for element in (root, *root.descendants()):
         values = element.attributes.values() if names_xacro else ()
-        if element.tag.startswith("xacro:") or any(map(_EXPRESSION.search, values)):
+        has_expression = any("${" in value or "$(" in value for value in values)
+        if has_expression or element.tag.startswith("xacro:"):
             return element
     return None
 
@@ -164,11 +165,10 @@ _SYNTAX_ERRORS = frozenset(
 )
 # Of files that may be URDF.
 _ROBOT_SUFFIXES = (".urdf", ".xacro", ".xml")
-_EXPRESSION = re.compile(r"\$[{(]")  # of xacro
 # First characters of the formats; any other text is YAML.
 _BEGINNINGS = (
-    (re.compile(r"\s*#(?:VRML|X3D)"), ".wrl"),
-    (re.compile(r"\ufeff?\s*<[?!a-zA-Z]"), ".xml"),
+    (r"\s*#(?:VRML|X3D)", ".wrl"),
+    (r"\ufeff?\s*<[?!a-zA-Z]", ".xml"),
 )
 KINDS = ("wrl", "body", "urdf", "xacro", "mjcf", "sdf", "dae")
 
@@ -314,7 +314,7 @@ def load_bodies(root: Element, diagnostics: Diagnostics) -> list[Body]:
 
 
 def _suffix(text: str) -> str:
-    suffixes = (suffix for beginning, suffix in _BEGINNINGS if beginning.match(text))
+    suffixes = (suffix for beginning, suffix in _BEGINNINGS if re.match(beginning, text))
     return next(suffixes, ".body")
 
 

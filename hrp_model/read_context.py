@@ -44,7 +44,6 @@ _OTHER_KINDS = {
 XML_SUFFIXES = frozenset((".dae", ".mjcf", ".sdf", ".urdf", ".world", ".xacro", ".xml"))
 # Of COLLADA, models contain their shapes.
 _MAX_SIZES = dict.fromkeys(XML_SUFFIXES, resources.MAX_XML_SIZE) | {".dae": resources.MAX_TEXT_SIZE}
-_XML_START = re.compile(r"\s*<[?!a-zA-Z]")
 
 
 def read_source(path: Path, name: str | None = None, *, limit: int | None = None) -> Source:
@@ -345,7 +344,7 @@ class ReadContext:
 
 def _other_language(text: str) -> str:
     """Return an error message for a text that is XML or HTML, else ""."""
-    if _XML_START.match(text) is None:
+    if re.match(r"\s*<[?!a-zA-Z]", text) is None:
         return ""
     beginning = text[:2000].lower()
     if "<html" in beginning:

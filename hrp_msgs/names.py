@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 # ROS limits topic names to 247 characters; the rest is for the node's namespace and the device.
 MAX_NAMESPACE_LENGTH = 100
-_NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
+_NAMESPACE = r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*"
 
 ROBOT_DESCRIPTION = "robot_description"
 ROBOT_DESCRIPTION_SEMANTIC = "robot_description_semantic"
@@ -113,7 +113,7 @@ def namespace_error(namespace: str) -> str:
     """Return why a namespace is invalid, or ""."""
     if len(namespace) > MAX_NAMESPACE_LENGTH:
         return f"the namespace has {len(namespace)} characters, more than {MAX_NAMESPACE_LENGTH}"
-    if not namespace or _NAMESPACE.fullmatch(namespace):
+    if not namespace or re.fullmatch(_NAMESPACE, namespace):
         return ""
     return (
         f"'{namespace}' is not a valid namespace: use letters, digits and '_', separated by "

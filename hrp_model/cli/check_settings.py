@@ -26,11 +26,11 @@ from ..read_context import read_source
 OWN_FILE = ".hrp-model.toml"
 SHARED_FILE = "pyproject.toml"
 _TABLE = ("tool", "hrp-model")
-_HEADER = re.compile(r"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*[\"']?hrp-model\b", re.MULTILINE)
+_HEADER = r"(?m)^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*[\"']?hrp-model\b"
 _BASELINE, _EXCLUDE, _IGNORE, _PER_FILE = "baseline", "exclude", "ignore", "per-file-ignores"
 _KEYS = (_BASELINE, _EXCLUDE, _IGNORE, _PER_FILE)
 _MAX_SIZE = 1 << 20  # [bytes]
-_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)")
+_PLACE = r" \(at line (\d+), column (\d+)\)"
 
 
 class SettingsError(ValueError):
@@ -165,7 +165,7 @@ def read_settings(path: Path) -> Settings | None:
     """
     source = read_source(path, limit=_MAX_SIZE)
     is_shared = path.name == SHARED_FILE
-    if is_shared and _TABLE[-1] not in source.text:
+    if is_shared and not re.search(r"hrp-model[\"']?[ \t]*[].=]", source.text):  # as a key
         return None
     diagnostics = Diagnostics.silent()
     content: object = _parsed(source, diagnostics)
@@ -191,13 +191,13 @@ def _parsed(source: Source, diagnostics: Diagnostics) -> object:
         diagnostics.error("too-deep", "arrays or tables are nested too deeply", at)
     except ValueError as error:  # such as tomllib.TOMLDecodeError
         message = str(error)
-        found = _PLACE.search(message)
+        found = re.search(_PLACE, message)
         if found is not None:
             line, column = int(found[1]), int(found[2])
             lines = source.text.splitlines(keepends=True)[: line - 1]
             start = min(sum(map(len, lines)) + column - 1, len(source.text))
             at = Span(source, start, start + 1)
-        diagnostics.error("toml-syntax", _PLACE.sub("", message), at)
+        diagnostics.error("toml-syntax", re.sub(_PLACE, "", message), at)
     return None
 
 
@@ -219,7 +219,7 @@ class _Reader:
     def __init__(self, source: Source, diagnostics: Diagnostics, is_shared: bool) -> None:
         self._source = source
         self._diagnostics = diagnostics
-        header = _HEADER.search(source.text) if is_shared else None
+        header = re.search(_HEADER, source.text) if is_shared else None
         self._begin = 0 if header is None else header.start()
 
     def settings(self, content: object, folder: Path) -> Settings:

@@ -24,7 +24,7 @@ _VERSION = 1
 _DIGITS = 16
 _MAX_SIZE = 64 << 20  # [bytes]
 # Places in messages, such as "line 12" or "arm.body:12:3", which change when lines are added.
-_PLACE = re.compile(r"\bline \d+|:\d+(?::\d+)?\b")
+_PLACE = r"\bline \d+|:\d+(?::\d+)?\b"
 
 
 class BaselineError(ValueError):
@@ -89,7 +89,7 @@ class Baseline:
         source = None if diagnostic.at is None else diagnostic.at.source
         path = model if source is None or source.path is None else source.path
         file = Path(os.path.relpath(os.path.realpath(path), self._folder)).as_posix()
-        message = _PLACE.sub("", diagnostic.message.replace(f"{self._folder}{os.sep}", ""))
+        message = re.sub(_PLACE, "", diagnostic.message.replace(f"{self._folder}{os.sep}", ""))
         import hashlib  # OpenSSL, which only baselines need
 
         digest = hashlib.sha256(message.encode(errors="surrogatepass")).hexdigest()

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import PurePath
 
-_WITH_ARGUMENTS = re.compile(r"(.*?\.(?:xacro|urdf))\s+([^\s:=]+:=.*)", re.DOTALL | re.IGNORECASE)
-_ARGUMENT = re.compile(r"[^\s:=]+:=.*", re.DOTALL)
+_WITH_ARGUMENTS = r"(?is)(.*?\.(?:xacro|urdf))\s+([^\s:=]+:=.*)"
+_ARGUMENT = r"(?s)[^\s:=]+:=.*"
 _MAGIC = b"\x1f\x8b"
 _GZIP = 16 + zlib.MAX_WBITS
 _VRML = ".wrl"
@@ -25,12 +25,10 @@ _BOMS = (
 )
 # The beginning "<?" of XML without a mark (XML 1.0, appendix F).
 _WIDE = ((b"<\0?\0", "utf-16-le"), (b"\0<\0?", "utf-16-be"))
-_DECLARATION = re.compile(
-    r"""\s*<\?xml\s[^>]{0,200}?\bencoding\s*=\s*(?:"([^">]{1,60})"|'([^'>]{1,60})')"""
-)
+_DECLARATION = r"""\s*<\?xml\s[^>]{0,200}?\bencoding\s*=\s*(?:"([^">]{1,60})"|'([^'>]{1,60})')"""
 _MAX_DECLARATION = 1000  # [B]
 # Encodings that a declaration may name. Python has others, some of which are slow.
-_KNOWN = re.compile(
+_KNOWN = (
     r"(us_)?ascii|utf_?(8|16|32)((_)?[lb]e)?|(iso_?)?8859_\d+|iso_?2022_(jp|kr)|latin_?\d+"
     r"|cp_?\d{3,5}|shift_?jis|s_?jis|euc_?(jp|kr|cn)|gbk|gb2312|gb18030"
     r"|big5(hkscs)?|koi8_[rut]|mac_?roman|tis_?620"
@@ -47,7 +45,7 @@ def split_model_name(name: str) -> tuple[str, dict[str, str]]:
 
     Values with blanks are quoted as in a shell.
     """
-    match = _WITH_ARGUMENTS.fullmatch(name)
+    match = re.fullmatch(_WITH_ARGUMENTS, name)
     if match is None:
         return name, {}
     import shlex  # few models have arguments
@@ -65,7 +63,7 @@ def join_arguments(words: Iterable[str]) -> list[str]:
     joined: list[str] = []
     for word in words:
         file = split_model_name(joined[-1])[0].lower() if joined else ""
-        if file.endswith((".xacro", ".urdf")) and _ARGUMENT.fullmatch(word):
+        if file.endswith((".xacro", ".urdf")) and re.fullmatch(_ARGUMENT, word):
             import shlex
 
             joined[-1] += f" {shlex.quote(word)}"
@@ -141,7 +139,7 @@ def decoded(data: bytes) -> tuple[str, str]:
 
 def declared_encoding(text: str) -> tuple[str, int] | None:
     """Return the encoding that an XML declaration states, and its offset; None without one."""
-    match = _DECLARATION.match(text)
+    match = re.match(_DECLARATION, text)
     if match is None:
         return None
     group = 1 if match[1] is not None else 2
@@ -152,7 +150,7 @@ def codec(name: str) -> str | None:
     """Return the name of the codec of a declared encoding; None if it is unknown."""
     plain = name.strip().lower().replace("-", "_").replace("windows_", "cp")
     plain = _ALIASES.get(plain, plain)
-    if not _KNOWN.fullmatch(plain):
+    if not re.fullmatch(_KNOWN, plain):
         return None
     try:
         found = codecs.lookup(plain).name

@@ -18,11 +18,9 @@ from .model_file import decoded
 _LISTS = "CMakeLists.txt"
 _MAX_SIZE = 1 << 18  # [B]
 _MAX_RULES = 500
-_COMMENT = re.compile(r"#[^\n]*")
-_COMMAND = re.compile(
-    r"\b(install|add_subdirectory|project)\s*\(([^()]{0,4000})\)", re.IGNORECASE | re.ASCII
-)
-_WORD = re.compile(r'"[^"]*"|[^\s"]+')
+_COMMENT = r"#[^\n]*"
+_COMMAND = r"(?ai)\b(install|add_subdirectory|project)\s*\(([^()]{0,4000})\)"
+_WORD = r'"[^"]*"|[^\s"]+'
 _SHARE = "${CATKIN_PACKAGE_SHARE_DESTINATION}"
 _SOURCES = ("${CMAKE_CURRENT_SOURCE_DIR}", "${CMAKE_SOURCE_DIR}", "${PROJECT_SOURCE_DIR}")
 _MAX_LEVELS = 8  # depth of a model in a workspace
@@ -80,8 +78,8 @@ def _commands(path: Path) -> Iterator[tuple[str, list[str]]]:
             text = file.read(_MAX_SIZE).decode("utf-8", errors="replace")
     except OSError:
         return
-    for match in _COMMAND.finditer(_COMMENT.sub("", text)):
-        yield match[1].lower(), [word.strip('"') for word in _WORD.findall(match[2])]
+    for match in re.finditer(_COMMAND, re.sub(_COMMENT, "", text)):
+        yield match[1].lower(), [word.strip('"') for word in re.findall(_WORD, match[2])]
 
 
 def _installed(folder: Path, words: list[str], name: str) -> Iterator[InstallRule]:

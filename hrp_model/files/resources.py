@@ -32,7 +32,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _CHOREONOID_FOLDERS = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": "", "OPENHRPHOME": ""}
 # Folders of models of Gazebo, and names of models.
 _MODEL_PATHS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
-_MODEL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
+_MODEL_NAME = r"[A-Za-z0-9_][A-Za-z0-9_. -]*"
 _SHARE = "SHARE"
 # Folders that the build of Choreonoid adds to its folder "share", and their place in its source.
 _BUILT_SHARES = (
@@ -43,7 +43,7 @@ _BUILT_SHARES = (
     ("agx/", "sample/AGXDynamics/"),
 )
 _MAX_ALTERNATIVES = 64
-_PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_PACKAGE_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 
 
 class ResourceError(ValueError):
@@ -250,7 +250,7 @@ def _model_folders(
     Raises:
         ResourceError: There is none.
     """
-    if not _MODEL_NAME.fullmatch(name):
+    if not re.fullmatch(_MODEL_NAME, name):
         raise ResourceError(f"'{name}' is not a valid name of a model")
     is_found = False
     listed = () if is_sandboxed else _MODEL_PATHS
@@ -277,7 +277,7 @@ def _package_folders(
     Raises:
         ResourceError: The package is not found.
     """
-    if not _PACKAGE_NAME.fullmatch(name):
+    if not re.fullmatch(_PACKAGE_NAME, name):
         raise ResourceError(f"'{name}' is not a valid package name")
     found: Path | None = None
     with suppress(ResourceError):
@@ -397,7 +397,7 @@ def package_folder(name: str) -> Path:
     Raises:
         ResourceError: The package is not found.
     """
-    if not _PACKAGE_NAME.fullmatch(name):
+    if not re.fullmatch(_PACKAGE_NAME, name):
         raise ResourceError(f"'{name}' is not a valid package name")
     if name == PACKAGE:
         return share_folder()

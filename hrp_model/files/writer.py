@@ -23,7 +23,7 @@ from .file_watch import was_read
 IS_READ = "this command reads it and never overwrites its input; name another file"
 _SYSTEM_FOLDERS = (("dev",), ("proc",))
 # Open file descriptors of this process, to which /dev/stdout links.
-_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
+_DESCRIPTOR = r"/(?:dev|proc/self)/fd/([0-9]+)"
 _MAX_LINKS = 40  # as in Linux
 _NOT_PLAIN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
@@ -166,7 +166,7 @@ def _is_in_system_folder(path: Path) -> bool:
 
 def _open_special(path: Path) -> int:
     """Open a special file, without creating or truncating it."""
-    matches = filter(None, (_DESCRIPTOR.fullmatch(str(target)) for target in _link_chain(path)))
+    matches = filter(None, (re.fullmatch(_DESCRIPTOR, str(target)) for target in _link_chain(path)))
     descriptor = next(matches, None)
     if descriptor is None:
         return os.open(path, os.O_WRONLY)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from math import acos, asin, atan2, copysign, cos, hypot, inf, pi, sin
-from statistics import fmean
+from math import acos, asin, atan2, copysign, cos, fsum, hypot, inf, pi, sin
 
 import numpy as np
 
@@ -339,7 +338,7 @@ def _of_leaders(values: Mapping[Link, float], *, offset: bool) -> dict[str, floa
         elif mimic.multiplier:
             start = mimic.offset if offset else 0.0
             found.setdefault(mimic.link, []).append((value - start) / mimic.multiplier)
-    return {name: fmean(parts) for name, parts in found.items()}
+    return {name: fsum(parts) / len(parts) for name, parts in found.items()}
 
 
 def find_steered_drive(body: Body) -> SteeredDrive | str | None:
@@ -366,7 +365,7 @@ def find_steered_drive(body: Body) -> SteeredDrive | str | None:
         if not any(wheel.is_opposite(other) for other in wheels):
             return f"wheel '{wheel.link.name}' has no counterpart on the other side"
     straight = [wheel.x for wheel in wheels if wheel.steering is None]
-    axle_x = fmean(straight) if straight else 0.5 * (min(steered) + max(steered))
+    axle_x = fsum(straight) / len(straight) if straight else 0.5 * (min(steered) + max(steered))
     if max(abs(x - axle_x) for x in steered) <= TOLERANCE * max(w.radius for w in wheels):
         return "it has no axle ahead of its steered wheels or behind them"
     numbered = frozenset(w.link.name for w in wheels if w.link.joint.id is not None)

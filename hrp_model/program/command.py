@@ -40,7 +40,7 @@ _MAX_WAIT = 0.2
 GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 # Options that belong after --ros-args.
 _ROS_OPTIONS = ("-p", "--param", "-r", "--remap", "--params-file", "--log-level", "-e", "--enclave")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][\w.]*:=")
+_ASSIGNMENT = r"[A-Za-z_][\w.]*:="
 
 
 def missing_ros(error: ImportError) -> str:
@@ -316,7 +316,7 @@ def _non_ros_arguments(arguments: Sequence[str]) -> list[str]:
     for word in arguments:
         if word in ("--ros-args", "--"):
             for_ros = word == "--ros-args"
-        elif not for_ros or (_ASSIGNMENT.match(word) and _is_complete(previous)):
+        elif not for_ros or (re.match(_ASSIGNMENT, word) and _is_complete(previous)):
             words.append(word)
         previous = word
     return words

@@ -6,7 +6,6 @@ reference of codes.
 
 from __future__ import annotations
 
-import csv
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,7 +47,7 @@ class Codes(Mapping[str, Rule]):
     """The rules of some topics by code, in the order of the table; read at their first use.
 
     Args:
-        topics: Values of the column "topic".
+        topics: Values of the column "topic"; all if none is given.
     """
 
     def __init__(self, *topics: str) -> None:
@@ -56,11 +55,13 @@ class Codes(Mapping[str, Rule]):
 
     @cached_property
     def _rules(self) -> dict[str, Rule]:
+        import csv  # only once there is a problem
+
         with _TABLE.open(encoding="utf-8", newline="") as file:
             return {
                 row["code"]: Rule(row["meaning"], row["hint"])
                 for row in csv.DictReader(file)
-                if row["topic"] in self._topics
+                if not self._topics or row["topic"] in self._topics
             }
 
     def __getitem__(self, code: str) -> Rule:

@@ -16,19 +16,19 @@ FILE_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
 WRAPPER_KEYS = ("model_file", "modelFile")  # of YAML files that refer to a model and extend it
 _CHUNK = 1 << 20  # [B]
 _OVERLAP = 64  # [B]; longer than any match
-_XML_PROLOG = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
-_SDF_WORLD = re.compile(r"<world\s[^<>]*\bname\s*=")  # plugins have elements <world> without names
-_NAMED_ROBOT = re.compile(rb"<robot\b[^>]*\sname\s*=")
+_XML_PROLOG = r"(?s)<!--.*?-->|<\?.*?\?>"
+_SDF_WORLD = r"<world\s[^<>]*\bname\s*="  # plugins have elements <world> without names
+_NAMED_ROBOT = rb"<robot\b[^>]*\sname\s*="
 # By suffix, what distinguishes a robot from mere shapes, anywhere in the file.
 _MARKS = {
-    ".dae": re.compile(rb"<kinematics_model\b"),
-    ".wrl": re.compile(rb"\b(?:Humanoid|Joint)\s{0,40}\{"),
+    ".dae": rb"<kinematics_model\b",
+    ".wrl": rb"\b(?:Humanoid|Joint)\s{0,40}\{",
 }
 # Keys at the top level of a YAML file; a file in flow style begins with a brace.
-_TOP_KEY = rb"(?:^|\A\s*\{\s*)[\"']?%s[\"']?\s*:"
-_FORMAT = re.compile(_TOP_KEY % rb"format" + rb"(\s*[\"']?ChoreonoidBody)?", re.MULTILINE)
-_WRAPPER = re.compile(_TOP_KEY % f"(?:{'|'.join(WRAPPER_KEYS)})".encode(), re.MULTILINE)
-_WORLD = re.compile(_TOP_KEY % rb"bodies", re.MULTILINE)
+_TOP_KEY = rb"(?m)(?:^|\A\s*\{\s*)[\"']?%s[\"']?\s*:"
+_FORMAT = _TOP_KEY % rb"format" + rb"(\s*[\"']?ChoreonoidBody)?"
+_WRAPPER = _TOP_KEY % f"(?:{'|'.join(WRAPPER_KEYS)})".encode()
+_WORLD = _TOP_KEY % rb"bodies"
 
 
 class FileKind(Enum):
@@ -52,12 +52,12 @@ def is_mjcf(text: str) -> bool:
 def is_sdf_world(text: str) -> bool:
     """Return whether an XML text is SDF with a world: its root element is <sdf>."""
     beginning = _without_prolog(text)
-    return beginning.startswith("<sdf") and _SDF_WORLD.search(beginning) is not None
+    return beginning.startswith("<sdf") and re.search(_SDF_WORLD, beginning) is not None
 
 
 def _without_prolog(text: str) -> str:
     """Return the beginning of an XML text without comments and instructions."""
-    return _XML_PROLOG.sub("", text[:_CHUNK]).lstrip("\ufeff \t\r\n")
+    return re.sub(_XML_PROLOG, "", text[:_CHUNK]).lstrip("\ufeff \t\r\n")
 
 
 def file_kind(path: Path) -> FileKind:
@@ -84,18 +84,18 @@ def file_kind(path: Path) -> FileKind:
     return FileKind.MODEL
 
 
-def _has_mark(path: Path, mark: re.Pattern[bytes]) -> bool:
+def _has_mark(path: Path, mark: bytes) -> bool:
     """Search for what only robots have.
 
     Without loading the whole file into memory, unless it is compressed.
     """
     with path.open("rb") as file:
         if is_compressed(file.read(_OVERLAP)):
-            return mark.search(unpacked(read_file(path), path, MAX_FILE_SIZE)) is not None
+            return re.search(mark, unpacked(read_file(path), path, MAX_FILE_SIZE)) is not None
         file.seek(0)
         end = b""
         while chunk := file.read(_CHUNK):
-            if mark.search(end + chunk):
+            if re.search(mark, end + chunk):
                 return True
             end = chunk[-_OVERLAP:]
     return False
@@ -103,7 +103,7 @@ def _has_mark(path: Path, mark: re.Pattern[bytes]) -> bool:
 
 def _has_name(path: Path) -> bool:
     with path.open("rb") as file:
-        return _NAMED_ROBOT.search(file.read(_CHUNK)) is not None
+        return re.search(_NAMED_ROBOT, file.read(_CHUNK)) is not None
 
 
 def _has_world(path: Path) -> bool:
@@ -114,8 +114,8 @@ def _has_world(path: Path) -> bool:
 def _yaml_kind(path: Path) -> FileKind:
     with path.open("rb") as file:
         text = file.read(_CHUNK).removeprefix(b"\xef\xbb\xbf")
-    if format_key := _FORMAT.search(text):
+    if format_key := re.search(_FORMAT, text):
         return FileKind.MODEL if format_key[1] else FileKind.OTHER
-    if _WORLD.search(text):
+    if re.search(_WORLD, text):
         return FileKind.WORLD
-    return FileKind.MODEL if _WRAPPER.search(text) else FileKind.OTHER
+    return FileKind.MODEL if re.search(_WRAPPER, text) else FileKind.OTHER

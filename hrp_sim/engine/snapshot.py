@@ -30,12 +30,11 @@ MAX_SIZE = 1 << 28
 _MAX_ARRAYS = 200_000
 _MEMBER = b"PK\x01\x02"  # start of each entry in the directory of a zip file
 _ORDER = "<" if sys.byteorder == "little" else ">"
-_HEADER = re.compile(
-    rb"\x93NUMPY\x01\x00..\{'descr': '(?P<type>\|b1|%s(?:f8|i8|i4|U[1-9][0-9]{0,7}))', "
+_HEADER = (
+    rb"(?s)\x93NUMPY\x01\x00..\{'descr': '(?P<type>\|b1|%s(?:f8|i8|i4|U[1-9][0-9]{0,7}))', "
     rb"'fortran_order': False, "
     rb"'shape': \((?P<shape>(?:[0-9]{1,18},|[0-9]{1,18}(?:, [0-9]{1,18}){1,7})?)\), \} *\n"
-    % _ORDER.encode(),
-    re.DOTALL,
+    % _ORDER.encode()
 )
 # Exceptions of zipfile and numpy on broken or malicious files.
 _BROKEN = (
@@ -264,7 +263,7 @@ def _array(name: str, data: bytes) -> AnyArray:
 
     Numpy's own reader evaluates the header as Python and trusts the size in it.
     """
-    header = _HEADER.match(data)
+    header = re.match(_HEADER, data)
     if header is None or header.end() != 10 + int.from_bytes(data[8:10], "little"):
         raise ValueError(f"'{name}' is not an array of numbers or text")
     dtype = np.dtype(header["type"].decode())

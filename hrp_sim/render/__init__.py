@@ -7,7 +7,6 @@ from .gl import RendererUnavailable
 from .lenses import BrownLens, DualFisheyeLens, FisheyeLens, Lens, make_lens
 from .lights import Switches
 from .renderer import Renderer
-from .studio import Studio
 from .view import (
     ALL_PARTS,
     DAYLIGHT,
@@ -35,7 +34,6 @@ __all__ = [
     "Pixels",
     "Renderer",
     "RendererUnavailable",
-    "Studio",
     "Surroundings",
     "Switches",
     "make_lens",

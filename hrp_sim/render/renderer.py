@@ -12,12 +12,12 @@ from ..engine.state import BodyPoses
 from .gl import check_libraries, thread_context
 from .lenses import Lens, View
 from .lights import NOTHING_SWITCHED, Switches
-from .studio import Studio
 from .view import ALL_PARTS, DAYLIGHT, Parts, Picture, Pinhole, Pixels, Surroundings
 
 if TYPE_CHECKING:
     from .gpu import GpuScene, GpuStudio
     from .scene import Scene
+    from .studio import Studio
 
 
 class Renderer:

@@ -33,7 +33,6 @@ _MODES = {mode.value: mode for mode in ControlMode}
 _FALLBACKS = {fallback.value: fallback for fallback in Fallback}
 _RATE_LIMITS = {limit.value: limit for limit in CommandRateLimit}
 _OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
-_CLASS = re.compile(r"^class +(\w+)", re.MULTILINE)
 
 
 def read_control(node: Mapping, body: Body) -> ControlSettings:
@@ -229,7 +228,7 @@ def _checked(entry: ControllerEntry, diagnostics: Diagnostics) -> ControllerEntr
         diagnostics.error("bad-controller", f"cannot read '{file}': {reason}", entry.at)
         return None
     if not re.search(rf"\b{name}\b", text):
-        hint = did_you_mean_or_all(name, _CLASS.findall(text))
+        hint = did_you_mean_or_all(name, re.findall(r"(?m)^class +(\w+)", text))
         diagnostics.error("bad-controller", f"'{file}' has no class '{name}'.{hint}", entry.at)
         return None
     return entry

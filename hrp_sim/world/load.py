@@ -18,7 +18,6 @@ from hrp_model import (
     load_body,
     load_body_text,
 )
-from hrp_model.collision.masses import with_estimated_masses
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.model_file import format_suffix, split_model_name
 from hrp_model.files.resources import ResourceError, share_folder
@@ -78,6 +77,8 @@ def load_world(
 
 def _weighed(config: WorldConfig, density: float, diagnostics: Diagnostics) -> WorldConfig:
     """Return the world with masses of what moves and states none: ``with_estimated_masses``."""
+    from hrp_model.collision.masses import with_estimated_masses
+
     made: dict[Body, Body] = {}  # of bodies that share a model
     for body in (entry.placement.body for entry in config.bodies):
         if body.is_static:

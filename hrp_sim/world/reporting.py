@@ -8,14 +8,13 @@ from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.program.console import print_message
-from hrp_model.program.report import CODES as MODEL_CODES
 from hrp_model.program.report import SHOWN_NOTES, Codes, by_place, print_diagnostics, text_reports
 
 # Codes of worlds, sensors and advice, listed by ``hrp-sim run --list-codes``.
 CODES = Codes(
     "worlds", "controllers", "materials", "sensors", "advice", "scenarios", "expectations"
 )
-_ALL_CODES = {**MODEL_CODES, **CODES}
+_ALL_CODES = Codes()
 # The file of a controller, printed after the programs that need one.
 OUTLINE = """\
 from hrp_sim import Controller

@@ -37,7 +37,7 @@ _ROOT = Path(__file__).parents[3]
 # Where the program of a user is never wrong: "<" begins the names of code without a file.
 _NOT_USERS = ("<", f"{_ROOT / 'hrp_model'}{os.sep}", f"{_ROOT / 'hrp_sim'}{os.sep}")
 _STANDARD = f"{Path(os.__file__).parent}{os.sep}"
-_INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
+_INSTALLED = r"[/\\](site|dist)-packages[/\\]"
 _TYPE = "type"
 
 
@@ -300,7 +300,7 @@ def described(error: BaseException) -> str:
         (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)
     ]
     users = [(file, line) for file, line in files if not file.startswith(_NOT_USERS)]
-    installed = [(file, line) for file, line in users if _INSTALLED.search(file)]
+    installed = [(file, line) for file, line in users if re.search(_INSTALLED, file)]
     own = [x for x in users if x not in installed and not x[0].startswith(_STANDARD)]
     for file, line in (own or installed)[-1:]:
         return f"{text} ({Path(file).name}:{line})"

@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from hrp_model import Link
-from hrp_model.collision.hull import convex_equivalent, convex_hull, is_flat
 from hrp_model.diagnostics import MissingLibraryError, did_you_mean
 from hrp_model.files.writer import cache_folder
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere, Surface, SurfaceRule
@@ -274,6 +273,8 @@ def _mesh(placement: Placement, link: Link, shape: Shape) -> Mesh:
 
 def _hull(mesh: Mesh) -> Shape | None:
     """Return the convex hull of a mesh, or None for a flat one."""
+    from hrp_model.collision.hull import convex_hull, is_flat  # most worlds need no hulls
+
     points = used_vertices(mesh)
     return None if len(points) < 4 or is_flat(points) else Shape(convex_hull(points))
 
@@ -281,6 +282,8 @@ def _hull(mesh: Mesh) -> Shape | None:
 def _equivalent(placement: Placement, link: Link, shape: Shape) -> Shape | None:
     """Return the convex shape that a mesh is, or None."""
     if shape not in _equivalents:
+        from hrp_model.collision.hull import convex_equivalent
+
         found = convex_equivalent(_mesh(placement, link, shape))
         _equivalents[shape] = found and Shape(found[0], found[1].matrix())
     return _equivalents[shape]

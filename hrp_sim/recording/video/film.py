@@ -20,7 +20,8 @@ from hrp_model.shapes.light import KEY
 
 from ...engine.schedule import NS_PER_S
 from ...engine.state import BodyPoses
-from ...render import Pixels, Renderer, Studio
+from ...render import Pixels, Renderer
+from ...render.studio import Studio
 from ...run.run import Run
 from ...simulation import Simulation
 from .views import View

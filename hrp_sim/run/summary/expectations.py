@@ -23,9 +23,9 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_OPERATOR = re.compile("<=|>=|==|!=|<|>")
-_LONE_EQUAL_SIGN = re.compile(r"(?<![<>=!])=(?!=)")
-_NUMBER = re.compile(r"\s*([-+]?(?:inf|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?))")
+_OPERATOR = "<=|>=|==|!=|<|>"
+_LONE_EQUAL_SIGN = r"(?<![<>=!])=(?!=)"
+_NUMBER = r"\s*([-+]?(?:inf|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?))"
 # Additional units: the base unit, and the factor to it.
 _MULTIPLES = {
     "deg": ("rad", pi / 180.0),
@@ -81,9 +81,9 @@ class Expectation:
         Raises:
             ExpectationError: It is not an expectation.
         """
-        operators = list(_OPERATOR.finditer(text))
+        operators = list(re.finditer(_OPERATOR, text))
         is_known = operators and text[: operators[-1].start()].strip() in known
-        if not is_known and (wrong := _LONE_EQUAL_SIGN.search(text)) is not None:
+        if not is_known and (wrong := re.search(_LONE_EQUAL_SIGN, text)) is not None:
             message = "use '==', '<=' or '>=': '=' is not a comparison"
             raise _error(text, *wrong.span(), "bad-expectation", message)
         if not operators:
@@ -98,7 +98,7 @@ class Expectation:
             hint = did_you_mean_or_all(quantity, alike, _MAX_EXAMPLES)
             message = f"this world has no quantity '{quantity}'.{hint}"
             raise _error(text, start, start + len(quantity), "unknown-quantity", message)
-        number = _NUMBER.match(text, sign.end())
+        number = re.compile(_NUMBER).match(text, sign.end())
         if number is None:
             message = "expected a number after the operator, and the quantity before it"
             raise _error(text, sign.end(), len(text), "bad-expectation", message)

@@ -20,8 +20,8 @@ from hrp_msgs.sanitize import shortened
 if TYPE_CHECKING:
     from hrp_model.readers.xml_tree import Element
 
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
-_NEXT_VARIABLE = re.compile(rf"{re.escape(os.pathsep)}(?=\w+=)")
+_VARIABLE = r"\$\{(\w+)\}"
+_NEXT_VARIABLE = rf"{re.escape(os.pathsep)}(?=\w+=)"
 _MAX_ELEMENTS = 200_000  # of a project in XML
 _MAX_SHOWN = 200  # characters of a controller in words
 
@@ -50,7 +50,7 @@ def parse_variables(text: str) -> dict[str, tuple[str, ...]]:
     Raises:
         ValueError: See ``parse_variable``.
     """
-    return merged(map(parse_variable, _NEXT_VARIABLE.split(text))) if text else {}
+    return merged(map(parse_variable, re.split(_NEXT_VARIABLE, text))) if text else {}
 
 
 def merged(given: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
@@ -90,9 +90,8 @@ class ProjectOptions:
             path: The path.
             folder: Base of relative paths.
         """
-        match = _VARIABLE.search(path)
-        while match is not None and match[1] not in self.variables:
-            match = _VARIABLE.search(path, match.end())
+        matches = re.finditer(_VARIABLE, path)
+        match = next((match for match in matches if match[1] in self.variables), None)
         if match is None:
             return path
         folders = self.variables[match[1]]

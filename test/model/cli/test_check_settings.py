@@ -180,7 +180,7 @@ def test_settings_larger_than_a_mebibyte_are_refused(tmp_path):
 
 def test_other_projects_files_are_no_settings(tmp_path):
     path = tmp_path / "pyproject.toml"
-    path.write_text("this is [ no TOML")
+    path.write_text('this is [ no TOML: "hrp-model check"')
     assert read_settings(path) is None
     path.write_text('[project]\nname = "hrp-model"\n')
     assert read_settings(path) is None

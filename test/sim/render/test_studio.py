@@ -19,7 +19,8 @@ from hrp_model import Pose
 from hrp_model.devices import Intrinsics
 from hrp_model.geometry import Material, Shape, Sphere
 from hrp_model.shapes import light
-from hrp_sim.render import FisheyeLens, Pinhole, Renderer, Studio
+from hrp_sim.render import FisheyeLens, Pinhole, Renderer
+from hrp_sim.render.studio import Studio
 
 pytestmark = needs_opengl
 GREY = Material(diffuse=(0.6, 0.6, 0.6))
