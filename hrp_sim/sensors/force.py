@@ -77,12 +77,16 @@ class ForceSensor(ProbingSensor[WrenchReading]):
     probe: Probe = field(init=False, repr=False)
     _filtered: Array = field(init=False, repr=False)
     _filtered_ns: AnyArray = field(init=False, repr=False)
+    # Whether readings are what the probe measures and clips.
+    _is_plain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_mounting(self.X_LS)
         check_limits(self.max_force, self.max_torque)
         kind = WRENCH_ON_LINK if self.on_link else WRENCH_ON_PARENT
-        limits = (self.max_force, self.max_torque) if self._is_plain else (None, None)
+        is_plain = self.noise is None and not self.observes and self.below is None
+        object.__setattr__(self, "_is_plain", is_plain)
+        limits = (self.max_force, self.max_torque) if is_plain else (None, None)
         link, X_LS = (self.link, self.X_LS) if self.below is None else (self.below, Pose())
         object.__setattr__(self, "probe", make_probe(kind, link, X_LS, limits))
         object.__setattr__(self, "_filtered", np.zeros((2, 3)))
@@ -127,6 +131,8 @@ class ForceSensor(ProbingSensor[WrenchReading]):
     def reading(self, world: WorldState, vectors: Array, first: int) -> WrenchReading:
         """Return the measured wrench of the last step, given the true one."""
         force, torque = vectors[first], vectors[first + 1]
+        if self._is_plain:
+            return WrenchReading(world.time_ns, self.body, force, torque)
         if self.observes:
             self.observe(world)
             force, torque = self._filtered.copy()
@@ -135,14 +141,8 @@ class ForceSensor(ProbingSensor[WrenchReading]):
         if self.noise is not None:
             true = np.concatenate([force, torque])
             force, torque = self.noise.applied(world.time_ns, true).reshape(2, 3)
-        if not self._is_plain:
-            force, torque = saturate(force, self.max_force), saturate(torque, self.max_torque)
+        force, torque = saturate(force, self.max_force), saturate(torque, self.max_torque)
         return WrenchReading(world.time_ns, self.body, force, torque)
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether readings are what the probe measures and clips."""
-        return self.noise is None and not self.observes and self.below is None
 
     def _in_frame(self, motion: BodyMotion, force: Array, torque: Array) -> tuple[Array, Array]:
         """Return a wrench of L, in its axes and about its origin, in S and about its origin."""
