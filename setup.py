@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +17,8 @@ C_FLAGS = [
     "-ffp-contract=off",  # as GCC's C11: an edge then has one side for both triangles at it, see rays.c
     "-fvisibility=hidden",  # each extension exports its module alone
 ]
+CORE = "hrp_sim/engine/ode/core"
+NUMBERS = ["hrp_model/readers/_numbers.h"]
 
 VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
     "pin>=2.6",  # pinocchio
@@ -112,6 +115,24 @@ def shared(folder: str) -> list[tuple[str, list[str]]]:
     return entries
 
 
+def files(pattern: str) -> list[str]:
+    """Return the paths of files below this folder."""
+    return [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob(pattern))]
+
+
+def extension(
+    name: str, *libraries: str, sources: Sequence[str] = (), depends: Sequence[str] = ()
+) -> Extension:
+    """Return an extension of C, by default of the file with its name."""
+    return Extension(
+        name,
+        sources=[*sources] or [f"{name.replace('.', '/')}.c"],
+        depends=[*depends],
+        libraries=[*libraries],
+        extra_compile_args=C_FLAGS,
+    )
+
+
 setup(
     name=PACKAGE,
     version=re.search('__version__ = "(.*)"', (ROOT / "hrp_model" / "__init__.py").read_text())[1],
@@ -160,58 +181,19 @@ setup(
         "hrp_sim.sensors": ["*.pyi"],
     },
     ext_modules=[
-        Extension(
+        extension(
             "hrp_sim.engine.ode._core",
-            sources=[
-                str(p.relative_to(ROOT))
-                for p in sorted((ROOT / "hrp_sim/engine/ode/core").glob("*.c"))
-            ],
-            depends=[
-                str(p.relative_to(ROOT))
-                for p in sorted((ROOT / "hrp_sim/engine/ode/core").glob("*.h"))
-            ],
-            libraries=["ode"],
-            extra_compile_args=C_FLAGS,
+            "ode",
+            sources=files(f"{CORE}/*.c"),
+            depends=files(f"{CORE}/*.h"),
         ),
-        Extension(
-            "hrp_msgs.convert._cdr",
-            sources=["hrp_msgs/convert/_cdr.c"],
-            extra_compile_args=C_FLAGS,
-        ),
-        Extension(
-            "hrp_msgs.node._sender",
-            sources=["hrp_msgs/node/_sender.c"],
-            extra_compile_args=C_FLAGS,
-        ),
-        Extension(
-            "hrp_sim.sensors._probe",
-            sources=["hrp_sim/sensors/_probe.c"],
-            extra_compile_args=C_FLAGS,
-        ),
-        Extension(
-            "hrp_model.readers._numbers",
-            sources=["hrp_model/readers/_numbers.c"],
-            depends=["hrp_model/readers/_numbers.h"],
-            extra_compile_args=C_FLAGS,
-        ),
-        Extension(
-            "hrp_model.collision._hull",
-            sources=["hrp_model/collision/_hull.c"],
-            libraries=["qhull_r"],
-            extra_compile_args=C_FLAGS,
-        ),
-        Extension(
-            "hrp_model.kinematics._dynamics",
-            sources=["hrp_model/kinematics/_dynamics.c"],
-            extra_compile_args=C_FLAGS,
-        ),
-        Extension(
-            "hrp_model.readers.yaml._yaml",
-            sources=["hrp_model/readers/yaml/_yaml.c"],
-            depends=["hrp_model/readers/_numbers.h"],
-            libraries=["yaml"],
-            extra_compile_args=C_FLAGS,
-        ),
+        extension("hrp_msgs.convert._cdr"),
+        extension("hrp_msgs.node._sender"),
+        extension("hrp_sim.sensors._probe"),
+        extension("hrp_model.readers._numbers", depends=NUMBERS),
+        extension("hrp_model.collision._hull", "qhull_r"),
+        extension("hrp_model.kinematics._dynamics"),
+        extension("hrp_model.readers.yaml._yaml", "yaml", depends=NUMBERS),
     ],
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
