@@ -117,33 +117,20 @@ def body_error(
         is_lost = kind == FAULT_STATE
         problem = _diverged(simulated, i, when) if is_lost else _crowded(when)
         return link_error(placement, body.links[i], problem)
+    drive, wrench, links, and_more = simulated.drive, simulated.wrench, body.links, ""
     if kind == FAULT_WRENCH:
-        wrench = simulated.wrench
         force, torque = wrench.force[index].tolist(), wrench.torque[index].tolist()
-        problem = (
-            f"the external force {force} N and torque {torque} N m must be finite and below "
-            f"{MAX_DRIVE_VALUE:g}, {when}"
-        )
-        return link_error(placement, body.links[index], problem)
-    drive = simulated.drive
-    if kind == FAULT_TRACK:
-        problem = (
-            f"the track speed {drive.track_speed[index]:g} m/s must be finite and below "
-            f"{MAX_DRIVE_VALUE:g}, {when}"
-        )
-        return link_error(placement, body.links[index], problem)
-    if kind == FAULT_SURFACE:
-        problem = (
-            f"the surface velocity {drive.surface_velocity[index].tolist()} must be finite and "
-            f"below {MAX_DRIVE_VALUE:g}, {when}"
-        )
-        return link_error(placement, body.links[index], problem)
-    values = ", ".join(f"{f.name} {getattr(drive, f.name)[index]:g}" for f in fields(drive)[:5])
-    problem = (
-        f"the drive of its joint ({values}) must be finite and below {MAX_DRIVE_VALUE:g}, with "
-        f"gains of at least 0, {when}"
-    )
-    return link_error(placement, body.moving_links[index], problem)
+        what = f"external force {force} N and torque {torque} N m"
+    elif kind == FAULT_TRACK:
+        what = f"track speed {drive.track_speed[index]:g} m/s"
+    elif kind == FAULT_SURFACE:
+        what = f"surface velocity {drive.surface_velocity[index].tolist()}"
+    else:
+        values = (f"{f.name} {getattr(drive, f.name)[index]:g}" for f in fields(drive)[:5])
+        what = f"drive of its joint ({', '.join(values)})"
+        links, and_more = body.moving_links, "with gains of at least 0, "
+    problem = f"the {what} must be finite and below {MAX_DRIVE_VALUE:g}, {and_more}{when}"
+    return link_error(placement, links[index], problem)
 
 
 def _diverged(simulated: SimulatedBody, link: int, when: str) -> str:

@@ -343,9 +343,10 @@ static PyObject *get_recorded_contacts(WorldObject *object, void *Py_UNUSED(clos
     return PyLong_FromLong(hrp_records_count(&object->world));
 }
 
-static PyObject *get_broken(WorldObject *object, void *Py_UNUSED(closure))
+/* Return a switch of the world, at an offset. */
+static PyObject *get_switch(WorldObject *object, void *offset)
 {
-    return PyBool_FromLong(object->world.broken);
+    return PyBool_FromLong(*(const int *)(const void *)((const char *)object + (size_t)offset));
 }
 
 static PyObject *get_random(WorldObject *object, void *Py_UNUSED(closure))
@@ -379,22 +380,12 @@ static int set_switch(WorldObject *object, PyObject *value, const char *name, in
     return 0;
 }
 
-static PyObject *get_record_contacts(WorldObject *object, void *Py_UNUSED(closure))
-{
-    return PyBool_FromLong(object->world.record_contacts);
-}
-
 static int set_record_contacts(WorldObject *object, PyObject *value, void *Py_UNUSED(closure))
 {
     if (set_switch(object, value, "record_contacts", &object->world.record_contacts))
         return -1;
     hrp_records_clear(&object->world);
     return 0;
-}
-
-static PyObject *get_record_pair_costs(WorldObject *object, void *Py_UNUSED(closure))
-{
-    return PyBool_FromLong(object->world.record_pair_costs);
 }
 
 static int set_record_pair_costs(WorldObject *object, PyObject *value, void *Py_UNUSED(closure))
@@ -498,19 +489,22 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+#define SWITCH(member) (void *)offsetof(WorldObject, world.member)
+
 static PyGetSetDef properties[] = {
-    {"record_contacts", (getter)get_record_contacts, (setter)set_record_contacts,
-     "Whether steps record contact points and forces.", NULL},
+    {"record_contacts", (getter)get_switch, (setter)set_record_contacts,
+     "Whether steps record contact points and forces.", SWITCH(record_contacts)},
     {"recorded_contacts", (getter)get_recorded_contacts, NULL,
      "Number of contacts that the last step recorded, with those of bodies that sleep.", NULL},
-    {"record_pair_costs", (getter)get_record_pair_costs, (setter)set_record_pair_costs,
-     "Whether steps record the times of collision detection by pair.", NULL},
+    {"record_pair_costs", (getter)get_switch, (setter)set_record_pair_costs,
+     "Whether steps record the times of collision detection by pair.", SWITCH(record_pair_costs)},
     {"random", (getter)get_random, (setter)set_random,
      "State of the random numbers that order constraints.", NULL},
     {"contact_memory", (getter)get_contact_memory, (setter)set_contact_memory,
      "What each contact of the last step leaves to the next one: MEMORY_NUMBERS integers each.",
      NULL},
-    {"broken", (getter)get_broken, NULL, "Whether an error of ODE left it unusable.", NULL},
+    {"broken", (getter)get_switch, NULL, "Whether an error of ODE left it unusable.",
+     SWITCH(broken)},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
