@@ -38,6 +38,7 @@ RATES = {
     "/scan": 20,
     "/tf": 100,
 }
+DURATION = 0.5  # [s], of the humanoid; every image is rendered
 ONCE = {"/Room/robot_description", "/devices", "/robot_description", "/tf_static"}
 TETRAHEDRON = """\
 solid tip
@@ -61,21 +62,12 @@ def run(capsys, *arguments):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """Record a second of the humanoid in a process where ROS cannot be imported."""
+    """Record the humanoid in a process where ROS cannot be imported."""
     path = tmp_path_factory.mktemp("alone") / "run.mcap"
     code = "import sys, without_ros; from hrp_sim.cli.main import main; sys.exit(main())"
+    arguments = ["run", "humanoid_in_room", "--duration", str(DURATION), "--record", path]
     subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            code,
-            "run",
-            "humanoid_in_room",
-            "--duration",
-            "1",
-            "--record",
-            path,
-        ],
+        [sys.executable, "-c", code, *arguments],
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'test' / 'support'}"},
         check=True,
         timeout=300,
@@ -87,7 +79,8 @@ def test_without_ros_all_topics_are_recorded_at_their_rates(alone):
     counts = {topic: len(messages) for (topic, _), messages in contents(alone).items()}
     assert {topic for topic, count in counts.items() if count == 1} == ONCE
     rates = {topic: count for topic, count in counts.items() if topic not in ONCE}
-    assert rates == {topic: pytest.approx(rate, abs=1) for topic, rate in RATES.items()}
+    expected = {topic: pytest.approx(DURATION * rate, abs=1) for topic, rate in RATES.items()}
+    assert rates == expected
 
 
 def test_messages_lie_at_the_simulation_time_of_their_stamps(alone):
@@ -98,7 +91,7 @@ def test_messages_lie_at_the_simulation_time_of_their_stamps(alone):
 
 def test_the_same_run_gives_the_same_recording(alone, tmp_path, capsys):
     again = tmp_path / "again.mcap"
-    assert run(capsys, "humanoid_in_room", "--duration", "1", "--record", again)[0] == 0
+    assert run(capsys, "humanoid_in_room", "--duration", DURATION, "--record", again)[0] == 0
     assert contents(again) == contents(alone)
     times, expected = log_times(again), log_times(alone)
     assert times.keys() == expected.keys()
