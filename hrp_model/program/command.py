@@ -44,7 +44,13 @@ _ASSIGNMENT = r"[A-Za-z_][\w.]*:="
 
 
 def missing_ros(error: ImportError) -> str:
-    """Return the message for ROS 2 that cannot be imported, with two remedies."""
+    """Return the message for ROS 2 that cannot be imported, with two remedies.
+
+    Raises:
+        KeyboardInterrupt: A signal came during the import, of which C++ modules make ImportError.
+    """
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        raise error.__cause__
     return f"ROS 2 cannot be imported ({error}): {_ROS_REMEDY}"
 
 

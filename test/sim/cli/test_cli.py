@@ -201,6 +201,19 @@ def test_what_cannot_be_done_says_why(capsys, arguments, status, words):
     assert words in err
 
 
+def test_ctrl_c_while_ros_is_imported_is_no_lack_of_ros(capsys, monkeypatch):
+    class Interrupted:
+        """Fails to import ROS's extension module as pybind11 does."""
+
+        def find_spec(self, name, *_):
+            if name == "hrp_sim.ros.sim_node":
+                raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    monkeypatch.delitem(sys.modules, "hrp_sim.ros.sim_node", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    assert run(capsys, "run", "arm", "--ros") == (130, "", "")
+
+
 def test_physics_that_fails_ends_the_run_with_the_link_and_the_time(capsys, tmp_path):
     world = tmp_path / "mad.yaml"
     model = MODELS / "arm" / "arm.body"
