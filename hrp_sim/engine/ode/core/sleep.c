@@ -206,7 +206,7 @@ static int is_slow(dBodyID group)
 /* Count the step if a body is at rest. Returns whether it has been so for long enough. */
 static int rest_count(const World *world, Body *body)
 {
-    int rests = !body->is_driven;
+    int rests = !body->is_driven && !body->is_pushed;
     for (int g = 0; rests && g < body->groups; g++)
         rests = is_slow(body->group[g]);
     body->rest = rests ? body->rest + (body->rest < world->steps_to_sleep) : 0;
