@@ -346,17 +346,28 @@ static PyObject *outlet_put(OutletObject *self, PyObject *data)
     Py_RETURN_TRUE;
 }
 
-static PyObject *outlet_count(OutletObject *self, PyObject *Py_UNUSED(none))
+/* Return the number of subscribers; 0 if outlet or sender are closed. */
+static size_t subscriptions(const OutletObject *self)
 {
     SenderObject *sender = self->sender;
     size_t count = 0;
     if (self->is_closed || sender->is_closing || sender->forks != forks)
-        return PyLong_FromLong(0);
+        return 0;
     if (sender->count_subscriptions(self->publisher, &count) && sender->reset_error) {
         sender->reset_error();
-        return PyLong_FromLong(0);
+        return 0;
     }
-    return PyLong_FromSize_t(count);
+    return count;
+}
+
+static PyObject *outlet_count(OutletObject *self, PyObject *Py_UNUSED(none))
+{
+    return PyLong_FromSize_t(subscriptions(self));
+}
+
+static PyObject *outlet_has_subscribers(OutletObject *self, PyObject *Py_UNUSED(none))
+{
+    return PyBool_FromLong(subscriptions(self) > 0);
 }
 
 static PyObject *outlet_close(OutletObject *self, PyObject *arguments)
@@ -390,6 +401,7 @@ static PyGetSetDef sender_properties[] = {
 static PyMethodDef outlet_methods[] = {
     {"put", (PyCFunction)outlet_put, METH_O, NULL},
     {"subscriptions", (PyCFunction)outlet_count, METH_NOARGS, NULL},
+    {"has_subscribers", (PyCFunction)outlet_has_subscribers, METH_NOARGS, NULL},
     {"close", (PyCFunction)outlet_close, METH_VARARGS, NULL},
     {0},
 };

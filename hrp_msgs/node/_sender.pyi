@@ -67,5 +67,8 @@ class Outlet:
     def subscriptions(self) -> int:
         """Return the number of subscribers; 0 if outlet or sender are closed."""
 
+    def has_subscribers(self) -> bool:
+        """Return whether there are subscribers."""
+
     def close(self, patience: float, /) -> bool:
         """Accept no more messages, and send those that were put, as ``Sender.close`` does."""

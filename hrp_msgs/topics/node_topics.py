@@ -91,6 +91,8 @@ class NodeTopic:
         self._closed = False
         if sender is not None:
             self._outlet = Outlet(sender, self._publisher.handle.pointer)
+            if recording is None:  # asked several times a step, and in C a tenth of the cost
+                self.has_subscribers = self._outlet.has_subscribers  # type: ignore[method-assign]
         if recording is not None:
             try:
                 self._channel = recording.channel(message_type, self.name, qos)
@@ -137,8 +139,6 @@ class NodeTopic:
         """Return whether the topic has subscribers or is recorded."""
         if self._recording is not None and self._recording.is_open:
             return not self._closed
-        if self._outlet is not None:
-            return self._outlet.subscriptions() > 0
         return self.subscriber_count() > 0
 
     def subscriber_count(self) -> int:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..engine.engine import PhysicsError, StepInterrupted
 from ..engine.schedule import NEVER_NS, NS_PER_S
@@ -136,6 +136,10 @@ class Run:
         self.paused = False
         self.stopped = False
         self._consumers: tuple[Consumer, ...] = ()
+        # Methods of the consumers that override them.
+        self._before_step: list[Callable[[], None]] = []
+        self._next_ns: list[Callable[[Simulation], int]] = []
+        self._take_step: list[Callable[[int, Mapping[str, Reading]], None]] = []
         self._time_ns = 0  # of the last step that consumers have taken
         self._paced_ns = _NEVER  # time at which the clock goes on
         self._render_thread = RenderThread(self._take_image)
@@ -438,8 +442,8 @@ class Run:
         due_ns = self.states.next_ns
         if self.gate is not None:
             due_ns = min(due_ns, self.gate.next_ns)
-        for consumer in self._consumers:
-            due_ns = min(due_ns, consumer.next_ns(self.simulation))
+        for next_ns in self._next_ns:
+            due_ns = min(due_ns, next_ns(self.simulation))
         steps = -((now_ns - due_ns) // step_ns)
         if self._stepping is not None:
             steps = min(steps, self._stepping.next_steps)
@@ -454,8 +458,8 @@ class Run:
         simulation, error = self.simulation, None
         before_ns = simulation.engine.time_ns
         self.pace.begin_steps(before_ns)
-        for consumer in self._consumers:
-            consumer.before_step()
+        for prepare in self._before_step:
+            prepare()
         readings: Mapping[str, Reading] = {}
         try:
             readings = simulation.advance(most)
@@ -483,8 +487,8 @@ class Run:
         for name, reading in readings.items():
             if isinstance(reading, RenderRequest):
                 self._render(name, reading)
-        for consumer in self._consumers:
-            consumer.take_step(time_ns, readings)
+        for take_step in self._take_step:
+            take_step(time_ns, readings)
 
     def _render(self, name: str, request: RenderRequest) -> None:
         """Request the parts of an image that consumers want."""
@@ -504,9 +508,12 @@ class Run:
             consumer.take_image(camera, image)
 
     def _ask_consumers(self) -> None:
-        """Let the simulation read what consumers want; called often, so that it must be fast."""
+        """Let the simulation read what consumers want, and prepare the calls of each step."""
         simulation = self.simulation
-        asked = [c.wants for c in self._consumers if type(c).wants is not Consumer.wants]
+        self._before_step = self._overriding("before_step")
+        self._next_ns = self._overriding("next_ns")
+        self._take_step = self._overriding("take_step")
+        asked = self._overriding("wants")
         if len(asked) == 1:
             simulation.wanted = partial(asked[0], simulation)
             return
@@ -518,6 +525,13 @@ class Run:
             return False
 
         simulation.wanted = is_wanted
+
+    def _overriding(self, name: str) -> list[Callable[..., Any]]:
+        """Return a method of the consumers that override it."""
+        inherited = getattr(Consumer, name)
+        return [
+            getattr(c, name) for c in self._consumers if getattr(type(c), name) is not inherited
+        ]
 
     def _fail(self, error: PhysicsError) -> None:
         self.error = error

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 import rclpy
 from fake_engine import FakeEngine
+from fake_middleware import Middleware
 from message_bytes import read
 from message_samples import ros_class
 from rclpy.parameter import Parameter
@@ -26,6 +27,7 @@ from hrp_model.kinematics import BodyState
 from hrp_model.rigid import axis_angle_matrix
 from hrp_msgs.topics.node_topics import NodeTopic
 from hrp_sim import BodyEntry, PhysicsSettings, Placement, Simulation, WorldConfig
+from hrp_sim.ros import sim_node
 from hrp_sim.ros.sim_node import SimNode
 from hrp_sim.run.run import Run
 from hrp_sim.sensors import IDEAL
@@ -177,7 +179,7 @@ def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_op
     monkeypatch.setattr(
         NodeTopic, "publish", lambda topic, message: recorder.publish(topic, message)
     )
-    monkeypatch.setattr(NodeTopic, "has_subscribers", lambda _: True)
+    monkeypatch.setattr(sim_node, "rcl_sender", Middleware().sender)  # all topics have subscribers
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
     rclpy.init(context=context, domain_id=DOMAIN_ID)

@@ -129,6 +129,7 @@ def test_closing_sends_what_was_put_and_nothing_later():
         assert not first.put(b"y")
         assert second.put(b"z")
         assert (first.subscriptions(), second.subscriptions()) == (0, 1)
+        assert (first.has_subscribers(), second.has_subscribers()) == (False, True)
         for _ in range(2):
             sender.close(PATIENCE)
         assert middleware.sent[3:] == [(2, b"z")]
