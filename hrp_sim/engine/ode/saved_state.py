@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cached_property
 from math import pi
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..articulation.articulation import STATIC, Articulation, IntArray
 from ..engine import AnyArray, PhysicsError
 from ..snapshot import check_arrays
 from ..state import BodyJoint, SimulatedBody
-from ._core import MEMORY_NUMBERS, REST_NUMBERS
+from ._core import MEMORY_NUMBERS, REST_NUMBERS, World
 
 # The other arrays of a body's motion follow from the groups.
 _MOTION = ("a", "alpha", "force", "torque", "effort", "track_position")
@@ -73,16 +73,6 @@ _SAVED = {
 }
 
 
-class BodyStates(Protocol):
-    """A world that can read and write the states of its bodies."""
-
-    def read_state(self, body: int, arrays: SavedBody, /) -> None:
-        """Write the dynamic state of a body into arrays."""
-
-    def write_state(self, body: int, arrays: SavedBody, /) -> None:
-        """Set the dynamic state of a body from arrays."""
-
-
 @dataclass
 class EngineBody:
     """A body of the engine.
@@ -117,7 +107,7 @@ class EngineBody:
             digest.update(array.tobytes())
         return digest.hexdigest()
 
-    def save(self, world: BodyStates) -> dict[str, AnyArray]:
+    def save(self, world: World) -> dict[str, AnyArray]:
         """Return copies of the state of the body by name."""
         saved = SavedBody.zeros(len(self.initial.groups.mass), len(self.initial.joints.kind))
         world.read_state(self.number, saved)
@@ -127,7 +117,7 @@ class EngineBody:
         arrays |= {key: getattr(saved, name) for name, key in _SAVED.items()}
         return arrays | {key: array.copy() for key, array in self._live().items()}
 
-    def restore(self, world: BodyStates, arrays: Mapping[str, AnyArray]) -> None:
+    def restore(self, world: World, arrays: Mapping[str, AnyArray]) -> None:
         """Restore a checked state; the base must be at its saved pose."""
         parts = {name: np.ascontiguousarray(arrays[key]) for name, key in _SAVED.items()}
         world.write_state(self.number, SavedBody(**parts))
@@ -174,24 +164,6 @@ class EngineBody:
         }
 
 
-class SleepingBodies(Protocol):
-    """A world of which it can be read and written which bodies sleep."""
-
-    @property
-    def steps_to_sleep(self) -> int:
-        """For how many steps an island must be at rest to fall asleep."""
-
-    @property
-    def sleeping_contacts(self) -> int:
-        """Number of contacts of bodies that sleep."""
-
-    def read_sleep(self, bodies: IntArray, contacts: IntArray, values: Array, /) -> None:
-        """Write which bodies sleep, and their contacts, into arrays."""
-
-    def write_sleep(self, bodies: IntArray, contacts: IntArray, values: Array, /) -> None:
-        """Let bodies sleep, with their contacts."""
-
-
 def empty_sleep(bodies: int, contacts: int) -> dict[str, AnyArray]:
     """Return arrays of the right shapes and types, for ``save_sleep``.
 
@@ -207,7 +179,7 @@ def empty_sleep(bodies: int, contacts: int) -> dict[str, AnyArray]:
     }
 
 
-def save_sleep(world: SleepingBodies, entries: Sequence[EngineBody]) -> dict[str, AnyArray]:
+def save_sleep(world: World, entries: Sequence[EngineBody]) -> dict[str, AnyArray]:
     """Return which bodies sleep, and their contacts."""
     arrays = empty_sleep(len(entries), world.sleeping_contacts)
     world.read_sleep(*arrays.values())
@@ -217,7 +189,7 @@ def save_sleep(world: SleepingBodies, entries: Sequence[EngineBody]) -> dict[str
 
 
 def restore_sleep(
-    world: SleepingBodies, entries: Sequence[EngineBody], arrays: Mapping[str, AnyArray]
+    world: World, entries: Sequence[EngineBody], arrays: Mapping[str, AnyArray]
 ) -> None:
     """Let the bodies sleep that did; the arrays have been checked."""
     contacts = arrays["sleep_contacts"].copy()
