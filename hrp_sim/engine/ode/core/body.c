@@ -54,8 +54,8 @@ static void groups_create(World *world, Body *body, const Flat *flat)
         dBodySetMass(body->group[g], &mass);
         dBodySetFiniteRotationMode(body->group[g], 1);
         dBodySetGyroscopicMode(body->group[g], 0); /* part of the free motion */
-        for (int lane = g % 2; lane < 2; lane++) /* an odd one fills both lanes */
-            hrp_spin_init(&body->spin[g / 2], lane, &mass);
+        for (int lane = g % SPIN_LANES; lane < SPIN_LANES; lane++) /* the last one fills the rest */
+            hrp_spin_init(&body->spin[g / SPIN_LANES], lane, &mass);
         body->motion[g] = hrp_motion_of(body->group[g]);
     }
 }

@@ -28,11 +28,12 @@ typedef struct {
     dReal *p, *quaternion, *R, *v, *w, *force, *torque;
 } Motion;
 
-/* Inertia of two groups, which turn side by side. */
+/* Inertia of groups that turn side by side. */
+#define SPIN_LANES 4
 typedef struct {
-    Lanes axis[3][3], moment[3]; /* principal ones, in ascending order of the moments */
-    Lanes inverse[3];            /* of the moments */
-    Lanes first, last;           /* inverse of the first and last moment, less the middle one */
+    Quad axis[3][3], moment[3]; /* principal ones, in ascending order of the moments */
+    Quad inverse[3];            /* of the moments */
+    Quad first, last;           /* inverse of the first and last moment, less the middle one */
 } Spin;
 
 typedef struct {
@@ -67,6 +68,7 @@ typedef struct {
     Attachment attachment;
     dJointID joint, motor;
     dReal axis[3], anchor[3];       /* in the child's frame */
+    dReal axis_W[3];                /* in W: see hrp_joint_place */
     dQuaternion sine;               /* of a hinge, see hinge_angle */
     dReal parent_anchor[3];         /* in the parent's frame, or in W */
     dReal lower, upper, effort_lower, effort_upper, rotor_inertia;
@@ -110,8 +112,10 @@ struct Body {
     int links, groups, joints, loops, gears, meshes, coordinates;
     dBodyID *group;
     Motion *motion;       /* of each group */
-    Spin *spin;           /* of two groups each */
-    GroupState *start, *saved, *middle; /* middle: in the middle of the step, before its forces */
+    Spin *spin;           /* of SPIN_LANES groups each */
+    GroupState *start, *saved;
+    GroupState *middle;   /* poses in the middle of the step: of groups with a force sensor, and, if
+                             ODE moves them, of all */
     dReal *start_q;
     int *link_group, *contacts;
     dReal *lift;          /* of each group: mass without weight, its first moment; or NULL */

@@ -9,14 +9,19 @@
 #define UNBOUNDED 1e6     /* replaces the missing limit of a one-sided effort range */
 #define SECOND_ROW dParamGroup2
 
+void hrp_joint_place(const Body *body, Joint *joint)
+{
+    rotate4(joint->axis_W, body->motion[joint->child].R, joint->axis);
+}
+
 dReal hrp_joint_rate(const Body *body, const Joint *joint)
 {
     if (joint->kind == JOINT_FIXED)
         return 0.0;
     const Motion *child = &body->motion[joint->child];
     const Motion *parent = joint->parent < 0 ? NULL : &body->motion[joint->parent];
-    dReal axis[3], apart[3], across[3];
-    rotate4(axis, child->R, joint->axis);
+    const dReal *axis = joint->axis_W;
+    dReal apart[3], across[3];
     if (joint->kind == JOINT_HINGE)
         return parent ? dot3(axis, child->w) - dot3(axis, parent->w) : dot3(axis, child->w);
     /* The rate that motor rows constrain; ODE's own slider rate neglects that the axis turns. */
@@ -83,6 +88,7 @@ void hrp_joints_read_positions(Body *body)
 
 void hrp_joint_read(const Body *body, Joint *joint)
 {
+    hrp_joint_place(body, joint);
     joint->now.dq = hrp_joint_rate(body, joint);
     hrp_joint_read_position(body, joint, 0.0);
 }

@@ -4,7 +4,10 @@
 
 #include "world.h"
 
-/* Return the rate of a joint. */
+/* Compute the axis of a joint where its groups are. */
+void hrp_joint_place(const Body *body, Joint *joint);
+
+/* Return the rate of a joint along its axis. */
 dReal hrp_joint_rate(const Body *body, const Joint *joint);
 
 /* Read q of a joint. Poses show hinge angles within +-pi: the number of whole turns is the one

@@ -92,27 +92,42 @@ static int is_sphere(const Spin *spin, int lane)
     return spin->first[lane] == 0.0 && spin->last[lane] == 0.0;
 }
 
-/* What follows computes for two groups at once. */
+/* What follows computes for four groups at once. */
 
-static inline Lanes dot(const Lanes a[3], const Lanes b[3])
+#define UNROLLED _Pragma("GCC unroll 4")
+#define INLINE static inline __attribute__((always_inline)) /* as WIDE as its caller */
+
+INLINE Quad dot(const Quad a[3], const Quad b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static inline void multiply_matrix(Lanes out[3], const Lanes A[3][3], const Lanes v[3])
+/* Whether all squares are at most a limit for sure. */
+INLINE int are_small(Quad squares, dReal limit)
+{
+    return (squares[0] + squares[2]) + (squares[1] + squares[3]) <= limit;
+}
+
+/* Read the numbers of four groups at one place. */
+INLINE Quad numbers_at(dReal *const from[SPIN_LANES], int i)
+{
+    return (Quad){from[0][i], from[1][i], from[2][i], from[3][i]};
+}
+
+INLINE void multiply_matrix(Quad out[3], const Quad A[3][3], const Quad v[3])
 {
     for (int i = 0; i < 3; i++)
         out[i] = dot(A[i], v);
 }
 
-static inline void multiply_transposed(Lanes out[3], const Lanes A[3][3], const Lanes v[3])
+INLINE void multiply_transposed(Quad out[3], const Quad A[3][3], const Quad v[3])
 {
     for (int i = 0; i < 3; i++)
         out[i] = A[0][i] * v[0] + A[1][i] * v[1] + A[2][i] * v[2];
 }
 
 /* Multiply two quaternions (w, x, y, z). */
-static inline void multiply(Lanes out[4], const Lanes a[4], const Lanes b[4])
+INLINE void multiply(Quad out[4], const Quad a[4], const Quad b[4])
 {
     out[0] = a[0] * b[0] - (a[1] * b[1] + a[2] * b[2] + a[3] * b[3]);
     out[1] = a[0] * b[1] + b[0] * a[1] + (a[2] * b[3] - a[3] * b[2]);
@@ -121,12 +136,14 @@ static inline void multiply(Lanes out[4], const Lanes a[4], const Lanes b[4])
 }
 
 /* Compute sin(x) / x and cos(x) of the square of x. */
-static inline void sine_cosine(Lanes square, Lanes *ratio, Lanes *cosine)
+INLINE void sine_cosine(Quad square, Quad *ratio, Quad *cosine)
 {
     *ratio = 1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0 - square * (1.0 / 5040.0)));
     *cosine = 1.0 - square * (1.0 / 2.0 - square * (1.0 / 24.0 - square * (1.0 / 720.0 -
                                                                            square * (1.0 / 40320.0))));
-    for (int lane = 0; lane < 2; lane++)
+    if (are_small(square, SMALL_ANGLE * SMALL_ANGLE))
+        return;
+    for (int lane = 0; lane < SPIN_LANES; lane++)
         if (!(square[lane] <= SMALL_ANGLE * SMALL_ANGLE)) {
             const dReal x = sqrt(square[lane]);
             (*ratio)[lane] = sin(x) / x;
@@ -136,18 +153,18 @@ static inline void sine_cosine(Lanes square, Lanes *ratio, Lanes *cosine)
 
 /* Return the components of a vector in axes that turn from y to z by twice an angle, of which the
  * sine and cosine are given. */
-static inline void components_turn(Lanes *y, Lanes *z, Lanes sine, Lanes cosine)
+INLINE void components_turn(Quad *y, Quad *z, Quad sine, Quad cosine)
 {
-    const Lanes s = 2.0 * sine * cosine, c = (cosine - sine) * (cosine + sine), before = *y;
+    const Quad s = 2.0 * sine * cosine, c = (cosine - sine) * (cosine + sine), before = *y;
     *y = c * before + s * *z;
     *z = c * *z - s * before;
 }
 
 /* Compute how groups with momentum P in their principal axes deviate within a time from spherical
- * tops: quaternions, in these axes. */
-static inline void deviation(const Spin *spin, Lanes P[3], dReal time, Lanes out[4])
+ * tops: quaternions, in these axes, to which P turns, too. */
+INLINE void deviation(const Spin *spin, Quad P[3], dReal time, Quad out[4])
 {
-    Lanes a, b, c, sa, ca, sb, cb, sc, cc; /* halves of the three angles */
+    Quad a, b, c, sa, ca, sb, cb, sc, cc; /* halves of the three angles */
     a = spin->first * P[0] * (time / 4.0);
     sine_cosine(a * a, &sa, &ca);
     sa *= a;
@@ -159,6 +176,7 @@ static inline void deviation(const Spin *spin, Lanes P[3], dReal time, Lanes out
     c = spin->first * P[0] * (time / 4.0);
     sine_cosine(c * c, &sc, &cc);
     sc *= c;
+    components_turn(&P[1], &P[2], sc, cc);
     out[0] = cb * (ca * cc - sa * sc);
     out[1] = cb * (sa * cc + ca * sc);
     out[2] = sb * (ca * sc - sa * cc);
@@ -167,60 +185,65 @@ static inline void deviation(const Spin *spin, Lanes P[3], dReal time, Lanes out
 
 /* By what angle each group turns further, about which of its principal axes. */
 typedef struct {
-    dReal angle[2];
-    int axis[2];
+    dReal angle[SPIN_LANES];
+    int axis[SPIN_LANES], is_any;
 } Lag;
 
 /* Limit the precession of groups that joints hold: of half its angle, the square and the ratio to
- * the momentum. Returns by how much the groups are to turn about their own axes instead. */
-static Lag precession_limit(const Spin *spin, const dBodyID groups[2], const Lanes P[3],
-                            Lanes *square, Lanes *ratio)
+ * the momentum. By as much the groups are to turn about their own axes instead. */
+static void precession_limit(const Spin *spin, const dBodyID group[SPIN_LANES], const Quad P[3],
+                             Quad *square, Quad *ratio, Lag *lag)
 {
-    Lag lag = {.angle = {0.0}};
-    for (int lane = 0; lane < 2; lane++) {
+    for (int lane = 0; lane < SPIN_LANES; lane++) {
+        lag->angle[lane] = lag->axis[lane] = 0;
         if (!(4.0 * (*square)[lane] > MAX_PRECESSION * MAX_PRECESSION) || is_sphere(spin, lane) ||
-            dBodyGetNumJoints(groups[lane]) == 0)
+            dBodyGetNumJoints(group[lane]) == 0)
             continue;
         const dReal angle = 2.0 * sqrt((*square)[lane]);
         const int fastest = fabs(P[0][lane]) > fabs(P[2][lane]) ? 0 : 2;
-        lag.axis[lane] = fastest;
-        lag.angle[lane] = (angle - MAX_PRECESSION) * P[fastest][lane] / sqrt(dot(P, P)[lane]);
+        lag->is_any = 1;
+        lag->axis[lane] = fastest;
+        lag->angle[lane] = (angle - MAX_PRECESSION) * P[fastest][lane] / sqrt(dot(P, P)[lane]);
         (*ratio)[lane] *= MAX_PRECESSION / angle;
         (*square)[lane] = MAX_PRECESSION * MAX_PRECESSION / 4.0;
     }
-    return lag;
 }
 
 /* Turn groups further. */
-static void turn_further(Lanes own[4], const Lag *lag)
+static void turn_further(const Lag *lag, Quad P[3], Quad own[4])
 {
-    Lanes before[4], about[4] = {{1.0, 1.0}};
+    Quad before[4], about[4] = {{1.0, 1.0, 1.0, 1.0}};
     memcpy(before, own, sizeof before);
-    for (int lane = 0; lane < 2; lane++) {
-        about[0][lane] = cos(lag->angle[lane] / 2.0);
-        about[1 + lag->axis[lane]][lane] = sin(lag->angle[lane] / 2.0);
+    for (int lane = 0; lane < SPIN_LANES; lane++) {
+        const dReal angle = lag->angle[lane], s = sin(angle), c = cos(angle);
+        Quad *y = &P[(lag->axis[lane] + 1) % 3], *z = &P[(lag->axis[lane] + 2) % 3];
+        const dReal y_before = (*y)[lane];
+        (*y)[lane] = c * y_before + s * (*z)[lane];
+        (*z)[lane] = c * (*z)[lane] - s * y_before;
+        about[0][lane] = cos(angle / 2.0);
+        about[1 + lag->axis[lane]][lane] = sin(angle / 2.0);
     }
     multiply(own, before, about);
 }
 
 /* Give quaternions unit length; rounding has left them close to it. */
-static inline void normalize(Lanes q[4])
+INLINE void normalize(Quad q[4])
 {
-    const Lanes square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
-    Lanes scale = 1.5 - 0.5 * square;
-    for (int lane = 0; lane < 2; lane++)
-        if (!(fabs(square[lane] - 1.0) < NEARLY_UNIT))
+    const Quad square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+    Quad scale = 1.5 - 0.5 * square;
+    if (!are_small((square - 1.0) * (square - 1.0), NEARLY_UNIT * NEARLY_UNIT))
+        for (int lane = 0; lane < SPIN_LANES; lane++)
             scale[lane] = 1.0 / sqrt(square[lane]);
     for (int i = 0; i < 4; i++)
         q[i] *= scale;
 }
 
-static inline void rotation_of(Lanes R[3][3], const Lanes q[4])
+INLINE void rotation_of(Quad R[3][3], const Quad q[4])
 {
-    const Lanes x = 2.0 * q[1], y = 2.0 * q[2], z = 2.0 * q[3];
-    const Lanes xx = x * q[1], yy = y * q[2], zz = z * q[3];
-    const Lanes xy = x * q[2], xz = x * q[3], yz = y * q[3];
-    const Lanes wx = x * q[0], wy = y * q[0], wz = z * q[0];
+    const Quad x = 2.0 * q[1], y = 2.0 * q[2], z = 2.0 * q[3];
+    const Quad xx = x * q[1], yy = y * q[2], zz = z * q[3];
+    const Quad xy = x * q[2], xz = x * q[3], yz = y * q[3];
+    const Quad wx = x * q[0], wy = y * q[0], wz = z * q[0];
     R[0][0] = 1.0 - yy - zz;
     R[0][1] = xy - wz;
     R[0][2] = xz + wy;
@@ -232,7 +255,13 @@ static inline void rotation_of(Lanes R[3][3], const Lanes q[4])
     R[2][2] = 1.0 - xx - yy;
 }
 
-/* Turn two groups freely for a time.
+/* Where the numbers of groups that turn are. */
+typedef struct {
+    dReal *R[SPIN_LANES], *quaternion[SPIN_LANES], *w[SPIN_LANES];
+    dBodyID group[SPIN_LANES];
+} Turning;
+
+/* Turn groups freely for a time.
  *
  * The energy of a spin with the momentum P in principal axes is, with moments A <= B <= C,
  *
@@ -240,89 +269,96 @@ static inline void rotation_of(Lanes R[3][3], const Lanes q[4])
  *
  * Each term alone gives a rotation, of the first about the momentum, of the others about a
  * principal axis. They are composed symmetrically, which is symplectic, of second order, and exact
- * if two moments are equal. There is nothing to iterate, and no spin is too fast. The momentum L
- * in W remains exactly, since the angular velocity is computed from it.
+ * if two moments are equal. There is nothing to iterate, and no spin is too fast. The angular
+ * velocity is computed from the momentum, which the last two terms turn in the principal axes, as
+ * the first one does not.
  *
  * Joints hold the axis of a fast wheel by a velocity in each middle of a step, which must not have
  * turned too far in the next: where joints hold a body, the precession is limited, and the body
  * turns about its own axis by the rest.
  */
-static void turn_freely(const Motion *const motion[2], const Spin *spin, const dBodyID groups[2],
-                        const GroupState *const from[2], dReal time)
+WIDE static void turn_freely(const Spin *spin, const Turning *at, dReal time)
 {
-    Lanes R[3][3], v[3], P[3], L[3], q[4], own[4], turn[4];
-    for (int i = 0; i < 3; i++)
+    Quad R[3][3], v[3], w[3], P[3], q[4], turned[4], own[4], turn[4], sine;
+    for (int i = 0; i < 3; i++) {
+        w[i] = numbers_at(at->w, i);
         for (int k = 0; k < 3; k++)
-            R[i][k] = (Lanes){from[0]->R[4 * i + k], from[1]->R[4 * i + k]};
-    for (int i = 0; i < 3; i++)
-        L[i] = (Lanes){motion[0]->w[i], motion[1]->w[i]};
+            R[i][k] = numbers_at(at->R, 4 * i + k);
+    }
     for (int i = 0; i < 4; i++)
-        q[i] = (Lanes){from[0]->quaternion[i], from[1]->quaternion[i]};
-    multiply_transposed(v, R, L);
+        q[i] = numbers_at(at->quaternion, i);
+    multiply_transposed(v, R, w);
     multiply_matrix(P, spin->axis, v);
     for (int i = 0; i < 3; i++)
         P[i] *= spin->moment[i];
-    multiply_transposed(v, spin->axis, P);
-    multiply_matrix(L, R, v);
-    Lanes ratio = time / 2.0 * spin->inverse[1], square = dot(P, P) * ratio * ratio, sine;
-    const Lag lag = precession_limit(spin, groups, P, &square, &ratio);
+    Quad ratio = time / 2.0 * spin->inverse[1], square = dot(P, P) * ratio * ratio;
+    Lag lag = {.is_any = 0};
+    if (!are_small(4.0 * square, MAX_PRECESSION * MAX_PRECESSION))
+        precession_limit(spin, at->group, P, &square, &ratio, &lag);
     sine_cosine(square, &sine, &turn[0]);
     for (int i = 0; i < 3; i++)
-        turn[1 + i] = sine * ratio * L[i];
+        turn[1 + i] = sine * ratio * P[i];
     deviation(spin, P, time, own);
-    if (lag.angle[0] != 0.0 || lag.angle[1] != 0.0)
-        turn_further(own, &lag);
-    multiply_transposed(v, spin->axis, own + 1);
-    memcpy(own + 1, v, sizeof v); /* from the principal axes to the frames of the groups */
-    Lanes turned[4];
-    multiply(turned, q, own);
-    multiply(q, turn, turned);
+    if (lag.is_any)
+        turn_further(&lag, P, own);
+    multiply(turned, turn, own);
+    multiply_transposed(v, spin->axis, turned + 1);
+    memcpy(turned + 1, v, sizeof v); /* from the principal axes to the frames of the groups */
+    memcpy(own, q, sizeof own);
+    multiply(q, own, turned);
     normalize(q);
     rotation_of(R, q);
-    multiply_transposed(v, R, L);
-    multiply_matrix(P, spin->axis, v);
     for (int i = 0; i < 3; i++)
         P[i] *= spin->inverse[i];
     multiply_transposed(v, spin->axis, P);
-    multiply_matrix(L, R, v);
-    for (int lane = 0; lane < 2; lane++) {
-        const Motion *to = motion[lane];
+    multiply_matrix(w, R, v);
+    UNROLLED for (int lane = 0; lane < SPIN_LANES; lane++)
+    {
         for (int i = 0; i < 4; i++)
-            to->quaternion[i] = q[i][lane];
+            at->quaternion[lane][i] = q[i][lane];
         for (int i = 0; i < 3; i++)
             for (int k = 0; k < 3; k++)
-                to->R[4 * i + k] = R[i][k][lane];
-        for (int i = 0; i < 3 && !is_sphere(spin, lane); i++)
-            to->w[i] = L[i][lane]; /* now the velocity; that of a sphere stays */
+                at->R[lane][4 * i + k] = R[i][k][lane];
+        for (int i = 0; i < 3 && !is_sphere(spin, lane); i++) /* that of a sphere stays */
+            at->w[lane][i] = w[i][lane];
     }
 }
 
-/* Move the groups of a body freely from their poses for a time, with their current velocities. */
-static void groups_drift(const Body *body, const GroupState *from, dReal time)
+/* Move the groups of a body freely for a time. */
+static void groups_drift(const Body *body, dReal time)
 {
-    for (int g = 0; g < body->groups; g += 2) {
-        const int other = g + 1 < body->groups ? g + 1 : g;
-        const Motion *const motion[2] = {&body->motion[g], &body->motion[other]};
-        const GroupState *const poses[2] = {from + g, from + other};
-        const dBodyID groups[2] = {body->group[g], body->group[other]};
-        for (int i = 0; i < 3; i++) {
-            motion[0]->p[i] = poses[0]->p[i] + motion[0]->v[i] * time;
-            motion[1]->p[i] = poses[1]->p[i] + motion[1]->v[i] * time;
+    for (int g = 0; g < body->groups; g++)
+        for (int i = 0; i < 3; i++)
+            body->motion[g].p[i] += body->motion[g].v[i] * time;
+    for (int first = 0; first < body->groups; first += SPIN_LANES) {
+        Turning at;
+        for (int lane = 0; lane < SPIN_LANES; lane++) { /* the last one fills the rest */
+            const int g = first + lane < body->groups ? first + lane : body->groups - 1;
+            const Motion *motion = &body->motion[g];
+            at.R[lane] = motion->R;
+            at.quaternion[lane] = motion->quaternion;
+            at.w[lane] = motion->w;
+            at.group[lane] = body->group[g];
         }
-        turn_freely(motion, &body->spin[g / 2], groups, poses, time);
+        turn_freely(&body->spin[first / SPIN_LANES], &at, time);
     }
 }
 
 void hrp_drift_to_middle(World *world, Body *body)
 {
     dReal half = world->step / 2.0;
-    for (int j = 0; j < body->joints; j++)
+    for (int j = 0; j < body->joints; j++) {
+        hrp_joint_place(body, &body->joint[j]);
         body->joint[j].drift = -hrp_joint_rate(body, &body->joint[j]);
-    groups_drift(body, body->saved, half);
-    for (int g = 0; g < body->groups; g++)
+    }
+    groups_drift(body, half);
+    for (int g = 0; g < body->groups && !world->system; g++)
         hrp_pose_save(&body->motion[g], &body->middle[g]);
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
+        if (joint->watched)
+            hrp_pose_save(&body->motion[joint->child], &body->middle[joint->child]);
+        hrp_joint_place(body, joint);
         joint->drift += hrp_joint_rate(body, joint);
         hrp_joint_read_position(body, joint, half);
     }
@@ -338,14 +374,11 @@ void hrp_drift_to_middle(World *world, Body *body)
 void hrp_drift_to_end(World *world, Body *body, int is_last)
 {
     dReal half = world->step / 2.0;
-    for (int g = 0; g < body->groups && !world->system; g++) { /* ODE has moved them */
-        const GroupState *middle = &body->middle[g];
-        memcpy(body->motion[g].p, middle->p, sizeof middle->p);
-        memcpy(body->motion[g].R, middle->R, sizeof middle->R);
-    }
+    for (int g = 0; g < body->groups && !world->system; g++) /* ODE has moved them */
+        hrp_pose_restore(&body->motion[g], &body->middle[g]);
     for (int j = 0; j < body->joints; j++)
         body->joint[j].now.dq = hrp_joint_rate(body, &body->joint[j]) + body->joint[j].drift;
-    groups_drift(body, body->middle, half);
+    groups_drift(body, half);
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
         if (is_last || !(fabs(joint->now.dq * world->step) < FAST_TURN))

@@ -4,7 +4,7 @@
 
 #include "world.h"
 
-/* Find the principal axes of a group, which is one of two. */
+/* Find the principal axes of a group, which is one of SPIN_LANES. */
 void hrp_spin_init(Spin *spin, int lane, const dMass *mass);
 
 /* Move a body from the start of a step to its middle, where forces and constraints act. */

@@ -34,6 +34,13 @@ void hrp_pose_save(const Motion *motion, GroupState *state)
     memcpy(state->R, motion->R, sizeof state->R);
 }
 
+void hrp_pose_restore(const Motion *motion, const GroupState *state)
+{
+    memcpy(motion->p, state->p, sizeof state->p);
+    memcpy(motion->quaternion, state->quaternion, sizeof state->quaternion);
+    memcpy(motion->R, state->R, sizeof state->R);
+}
+
 void hrp_group_save(const Motion *motion, GroupState *state)
 {
     hrp_pose_save(motion, state);

@@ -30,8 +30,9 @@ typedef struct {
 void hrp_group_mark_moved(dBodyID group);
 void hrp_shapes_update(World *world);
 
-/* Save the pose of a group. */
+/* Save the pose of a group, and restore it in place. */
 void hrp_pose_save(const Motion *motion, GroupState *state);
+void hrp_pose_restore(const Motion *motion, const GroupState *state);
 
 /* Save pose and velocity of a group. */
 void hrp_group_save(const Motion *motion, GroupState *state);

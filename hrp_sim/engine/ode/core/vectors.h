@@ -15,6 +15,18 @@
  * at once. */
 typedef dReal Lanes
     __attribute__((vector_size(2 * sizeof(dReal)), aligned(sizeof(dReal)), may_alias));
+/* Likewise four, for functions that are WIDE. */
+#pragma GCC diagnostic ignored "-Wpsabi" /* no function that is called as one passes them */
+typedef dReal Quad
+    __attribute__((vector_size(4 * sizeof(dReal)), aligned(sizeof(dReal)), may_alias));
+
+/* A function that is compiled twice, also for processors with AVX2, which take the second one. It
+ * computes the same there, as no products and sums are contracted, see setup.py. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
 
 static inline void rotate3(dReal out[3], const dReal *R9, const dReal v[3])
 {
