@@ -77,6 +77,7 @@ typedef struct {
     JointState now, saved;
     dReal base, damping;            /* drive at the end of the step: base - damping dq */
     dReal passive;                  /* rotor inertia / step + viscous friction */
+    dReal momentum;                 /* rotor inertia / step * rate before the step */
     dReal applied;                  /* effort applied directly to the ODE bodies */
     dReal effort;                   /* of the drive, in the last step */
     dReal drift;                    /* change of the rate in half a step of free motion */

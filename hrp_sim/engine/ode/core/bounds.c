@@ -172,7 +172,7 @@ void hrp_bounds_create(Body *body)
 /* Return how far a point of a link may be from where its bound was placed, in [m]. */
 static dReal strayed(const LinkShapes *link)
 {
-    const dReal *p = dBodyGetPosition(link->group), *R = dBodyGetRotation(link->group);
+    const dReal *p = link->group_p, *R = link->group_R;
     Lanes turned = {0.0, 0.0};
     for (int i = 0; i < 12; i += 2)
         turned += (Lanes){fabs(R[i] - link->R[i]), fabs(R[i + 1] - link->R[i + 1])};
@@ -187,8 +187,8 @@ static void link_place(LinkShapes *link, dReal slack, dReal moved)
     for (int k = 0; k < 6; k++)
         link->now.box[k] += k % 2 ? slack : -slack;
     if (link->group) {
-        memcpy(link->p, dBodyGetPosition(link->group), sizeof link->p);
-        memcpy(link->R, dBodyGetRotation(link->group), sizeof link->R);
+        memcpy(link->p, link->group_p, sizeof link->p);
+        memcpy(link->R, link->group_R, sizeof link->R);
     }
     link->slack = slack;
     link->travel += moved;

@@ -46,12 +46,12 @@ static int track_surface(const Pair *pair, int side, dContact *contact)
 {
     const Body *body = pair->bodies[side], *other = pair->bodies[!side];
     int link = pair->links[side]->link, group = body->link_group[link];
-    int other_group = other->link_group[pair->links[!side]->link];
     const dReal *local = body->track_axis + 3 * link;
+    if (local[0] == 0.0 && local[1] == 0.0 && local[2] == 0.0)
+        return 0;
+    int other_group = other->link_group[pair->links[!side]->link];
     const dReal sign = side ? -1.0 : 1.0; /* ODE's normal points into the first geom */
     dReal axis[3], *along = contact->fdir1;
-    if (dot3(local, local) == 0.0)
-        return 0;
     memcpy(axis, local, sizeof axis);
     if (group >= 0)
         rotate4(axis, dBodyGetRotation(body->group[group]), local);

@@ -7,14 +7,17 @@
 #define TURN 6.283185307179586476925
 #define MAX_VALUE 1e12    /* of any number of a drive or a wrench, in SI units */
 #define UNBOUNDED 1e6     /* replaces the missing limit of a one-sided effort range */
+#define FAST_TURN 0.2     /* of a hinge in a step, in [rad] */
 #define SECOND_ROW dParamGroup2
 
-void hrp_joint_place(const Body *body, Joint *joint)
+/* Compute the axis of a joint where its groups are. */
+static void joint_place(const Body *body, Joint *joint)
 {
     rotate4(joint->axis_W, body->motion[joint->child].R, joint->axis);
 }
 
-dReal hrp_joint_rate(const Body *body, const Joint *joint)
+/* Return the rate of a joint along its axis. */
+static dReal joint_rate(const Body *body, const Joint *joint)
 {
     if (joint->kind == JOINT_FIXED)
         return 0.0;
@@ -55,7 +58,9 @@ static dReal hinge_angle(const Body *body, const Joint *joint)
     return 2.0 * atan2(cosine < 0.0 ? -sine : sine, fabs(cosine)); /* of q or -q */
 }
 
-void hrp_joint_read_position(const Body *body, Joint *joint, dReal elapsed)
+/* Read q of a joint. Poses show hinge angles within +-pi: the number of whole turns is the one
+ * nearest to the last angle plus the rate times the time that elapsed since. */
+static void position_read(const Body *body, Joint *joint, dReal elapsed)
 {
     if (joint->kind == JOINT_HINGE) {
         dReal angle = hinge_angle(body, joint);
@@ -83,14 +88,14 @@ void hrp_joint_read_position(const Body *body, Joint *joint, dReal elapsed)
 void hrp_joints_read_positions(Body *body)
 {
     for (int j = 0; j < body->joints; j++)
-        hrp_joint_read_position(body, &body->joint[j], 0.0);
+        position_read(body, &body->joint[j], 0.0);
 }
 
 void hrp_joint_read(const Body *body, Joint *joint)
 {
-    hrp_joint_place(body, joint);
-    joint->now.dq = hrp_joint_rate(body, joint);
-    hrp_joint_read_position(body, joint, 0.0);
+    joint_place(body, joint);
+    joint->now.dq = joint_rate(body, joint);
+    position_read(body, joint, 0.0);
 }
 
 void hrp_joint_set_stops(Joint *joint)
@@ -230,19 +235,20 @@ static void drive_apply(const Body *body, Joint *joint, dReal h, int is_exact)
     joint->base = base;
     joint->damping = D;
     joint->passive = passive;
+    joint->momentum = rotor * joint->now.dq;
     if (is_exact) {
         effort_apply(body, joint, spring + (D > 0.0 ? 0.0 : clamp(base, lower, upper)));
         return;
     }
     if (D > 0.0 && !(bounded && joint->now.active)) {
         dReal K = passive + D;
-        row_set(joint, 0, (rotor * joint->now.dq + base) / K, 1.0 / K, dInfinity);
+        row_set(joint, 0, (joint->momentum + base) / K, 1.0 / K, dInfinity);
         row_set(joint, 1, 0.0, 0.0, 0.0);
         effort_apply(body, joint, spring);
         return;
     }
     if (passive > 0.0)
-        row_set(joint, 0, rotor * joint->now.dq / passive, 1.0 / passive, dInfinity);
+        row_set(joint, 0, joint->momentum / passive, 1.0 / passive, dInfinity);
     else
         row_set(joint, 0, 0.0, 0.0, 0.0);
     if (D > 0.0) {
@@ -265,16 +271,15 @@ void hrp_drives_apply(World *world, Body *body)
     }
 }
 
-int hrp_drive_rows(const World *world, const Joint *joint, AxisRow rows[3])
+int hrp_drive_rows(const Joint *joint, AxisRow rows[3])
 {
     int count = 0;
     dReal D = joint->damping, passive = joint->passive, drift = joint->drift;
-    dReal momentum = joint->rotor_inertia / world->step * joint->now.dq;
     dReal lower = joint->effort_lower, upper = joint->effort_upper;
     int bounded = D > 0.0 && (isfinite(lower) || isfinite(upper));
     dReal K = passive + (bounded ? 0.0 : D), effort = bounded || D == 0.0 ? 0.0 : joint->base;
     if (K > 0.0)
-        rows[count++] = (AxisRow){(momentum + effort) / K - drift, 1.0 / K, -dInfinity, dInfinity};
+        rows[count++] = (AxisRow){(joint->momentum + effort) / K - drift, 1.0 / K, -dInfinity, dInfinity};
     if (bounded)
         rows[count++] = (AxisRow){joint->base / D - drift, 1.0 / D, lower, upper};
     if (joint->coulomb_friction > 0.0)
@@ -288,7 +293,7 @@ int hrp_drive_rows(const World *world, const Joint *joint, AxisRow rows[3])
  * would amplify: there it follows from the force of the motor row instead, minus the parts of the
  * rotor and of viscous friction, if the motor has no bounded row.
  */
-void hrp_drive_measure(const World *world, const Body *body, Joint *joint)
+static void drive_measure(const World *world, const Body *body, Joint *joint)
 {
     joint->effort = joint->base - joint->damping * joint->now.dq;
     if (!joint->effort_from_force || joint->damping == 0.0 || joint->now.active)
@@ -299,6 +304,42 @@ void hrp_drive_measure(const World *world, const Body *body, Joint *joint)
     joint->effort = dot3(axis, joint->kind == JOINT_HINGE ? row->t1 : row->f1) +
                     joint->rotor_inertia * (joint->now.dq - joint->saved.dq) / world->step +
                     joint->viscous_friction * joint->now.dq;
+}
+
+void hrp_joints_start(Body *body)
+{
+    for (int j = 0; j < body->joints; j++) {
+        joint_place(body, &body->joint[j]);
+        body->joint[j].drift = -joint_rate(body, &body->joint[j]);
+    }
+}
+
+void hrp_joints_drift(Body *body, dReal elapsed)
+{
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        joint_place(body, joint);
+        joint->drift += joint_rate(body, joint);
+        position_read(body, joint, elapsed);
+    }
+}
+
+void hrp_joints_accelerate(Body *body)
+{
+    for (int j = 0; j < body->joints; j++)
+        body->joint[j].now.dq = joint_rate(body, &body->joint[j]) + body->joint[j].drift;
+}
+
+void hrp_joints_end(const World *world, Body *body, dReal elapsed, int is_last)
+{
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        if (is_last || !(fabs(joint->now.dq * world->step) < FAST_TURN))
+            position_read(body, joint, elapsed);
+        else
+            joint->now.q += joint->now.dq * elapsed;
+        drive_measure(world, body, joint);
+    }
 }
 
 void hrp_drives_clear_exceeded(Body *body)

@@ -4,17 +4,17 @@
 
 #include "world.h"
 
-/* Compute the axis of a joint where its groups are. */
-void hrp_joint_place(const Body *body, Joint *joint);
+/* The joints of a body in a step: before free motion; in the middle, that long after; there, with
+ * the velocities that result from the step, which give the rates at its end; and at the end. */
+void hrp_joints_start(Body *body);
+void hrp_joints_drift(Body *body, dReal elapsed);
+void hrp_joints_accelerate(Body *body);
 
-/* Return the rate of a joint along its axis. */
-dReal hrp_joint_rate(const Body *body, const Joint *joint);
+/* Compute efforts as well. Positions are read if the step is the last of a call, or if they turn too
+ * fast to be expected, which is enough for the next step. */
+void hrp_joints_end(const World *world, Body *body, dReal elapsed, int is_last);
 
-/* Read q of a joint. Poses show hinge angles within +-pi: the number of whole turns is the one
- * nearest to the last angle plus the rate times the time that elapsed since. */
-void hrp_joint_read_position(const Body *body, Joint *joint, dReal elapsed);
-
-/* Read q of all joints where hrp_drift_to_end may not have. */
+/* Read q of all joints where hrp_joints_end may not have. */
 void hrp_joints_read_positions(Body *body);
 
 /* Read q and dq of a joint after its body was placed. */
@@ -29,10 +29,7 @@ void hrp_drives_apply(World *world, Body *body);
 
 /* List the rows of a drive for the exact solver, after hrp_drives_apply. It bounds the effort
  * whenever that has a range, at no cost. Returns their number. */
-int hrp_drive_rows(const World *world, const Joint *joint, AxisRow rows[3]);
-
-/* Compute the effort that the drive exerted in the last step. */
-void hrp_drive_measure(const World *world, const Body *body, Joint *joint);
+int hrp_drive_rows(const Joint *joint, AxisRow rows[3]);
 
 /* Clear which efforts left their ranges, at the start of a step. */
 void hrp_drives_clear_exceeded(Body *body);

@@ -360,7 +360,7 @@ static void reach_of(const Coupling *joint, int side, dReal d[3])
 }
 
 /* Compute what a wrench on a follower is on its leader. */
-static void wrench_pass(const Coupling *joint, int side, const dReal wrench[6], dReal passed[6])
+static inline void wrench_pass(const Coupling *joint, int side, const dReal wrench[6], dReal passed[6])
 {
     dReal d[3], moment[3];
     reach_of(joint, side, d);
@@ -404,11 +404,12 @@ static void leader_add(dReal *pivot, const dReal d[3], const dReal *A, const Fol
     UNROLLED for (int i = 0; i < 3; i++) add_row(pivot, i, 1.0, half + 6 * i, 2);
     UNROLLED for (int i = 3; i < 6; i++)
     {
-        dReal *row = half + 6 * i;
-        row[3] += d[1] * row[2] - d[2] * row[1];
-        row[4] += d[2] * row[0] - d[0] * row[2];
-        row[5] += d[0] * row[1] - d[1] * row[0];
-        add_row(pivot, i, 1.0, row, 3);
+        const dReal *row = half + 6 * i;
+        Pair *to = (Pair *)(pivot + 6 * i);
+        to[0] += (Pair){row[0], row[1]};
+        to[1] += (Pair){row[2], row[3] + (d[1] * row[2] - d[2] * row[1])};
+        to[2] += (Pair){row[4] + (d[2] * row[0] - d[0] * row[2]),
+                        row[5] + (d[0] * row[1] - d[1] * row[0])};
     }
     if (!follower->is_linked)
         return;
@@ -453,6 +454,19 @@ static void follower_eliminate(System *system, int at, RowBlock left)
     }
 }
 
+/* Set the upper half of a symmetric matrix. By pairs, as a processor waits before it can read two
+ * numbers at once that were written one by one. */
+static inline void upper_set(dReal *A)
+{
+    Pair *of_A = (Pair *)A;
+    UNROLLED for (int i = 0; i < 3; i++) UNROLLED for (int k = i; k < 3; k++)
+    {
+        const Pair first = of_A[6 * k + i], second = of_A[6 * k + 3 + i];
+        of_A[6 * i + k] = (Pair){first[0], second[0]};
+        of_A[6 * i + 3 + k] = (Pair){k > i ? first[1] : second[0], second[1]};
+    }
+}
+
 /* Compute what a follower leaves to others: A' and B'_k. Returns 0 if a number is not finite. */
 static int follower_factor(System *system, int at)
 {
@@ -460,11 +474,9 @@ static int follower_factor(System *system, int at)
     const Coupling *joint = &system->couplings[follower->coupling];
     const dReal *s = joint->motion[follower->side];
     dReal *A = system->pivot + 36 * (size_t)at, *g = follower->gain, inertia = 0.0, least = 0.0;
-    for (int i = 0; i < 6; i++) {
-        for (int k = i + 1; k < 6; k++)
-            A[6 * i + k] = A[6 * k + i];
+    upper_set(A);
+    for (int i = 0; i < 6; i++)
         least += fabs(A[7 * i]) * s[i] * s[i];
-    }
     UNROLLED for (int i = 0; i < 6; i++)
     {
         g[i] = dot6(A + 6 * i, s);

@@ -18,7 +18,6 @@
 
 #define SAME_MOMENTS 1e-9  /* relative difference up to which moments of inertia are equal */
 #define MAX_PRECESSION 0.5 /* of a body with joints in half a step, in [rad] */
-#define FAST_TURN 0.2      /* of a hinge in a step, in [rad] */
 #define SMALL_ANGLE 0.05   /* up to which a short series has no error, in [rad] */
 #define NEARLY_UNIT 1e-8   /* difference of a square from 1 up to which a root is linear */
 
@@ -346,22 +345,17 @@ static void groups_drift(const Body *body, dReal time)
 
 void hrp_drift_to_middle(World *world, Body *body)
 {
-    dReal half = world->step / 2.0;
-    for (int j = 0; j < body->joints; j++) {
-        hrp_joint_place(body, &body->joint[j]);
-        body->joint[j].drift = -hrp_joint_rate(body, &body->joint[j]);
-    }
+    const dReal half = world->step / 2.0;
+    hrp_joints_start(body);
     groups_drift(body, half);
     for (int g = 0; g < body->groups && !world->system; g++)
         hrp_pose_save(&body->motion[g], &body->middle[g]);
     for (int j = 0; j < body->joints; j++) {
-        Joint *joint = &body->joint[j];
-        if (joint->watched)
-            hrp_pose_save(&body->motion[joint->child], &body->middle[joint->child]);
-        hrp_joint_place(body, joint);
-        joint->drift += hrp_joint_rate(body, joint);
-        hrp_joint_read_position(body, joint, half);
+        const int child = body->joint[j].child;
+        if (body->joint[j].watched)
+            hrp_pose_save(&body->motion[child], &body->middle[child]);
     }
+    hrp_joints_drift(body, half);
 }
 
 /* Move a body from the middle of a step, with the velocities that result from the step, to its
@@ -373,17 +367,10 @@ void hrp_drift_to_middle(World *world, Body *body)
  */
 void hrp_drift_to_end(World *world, Body *body, int is_last)
 {
-    dReal half = world->step / 2.0;
+    const dReal half = world->step / 2.0;
     for (int g = 0; g < body->groups && !world->system; g++) /* ODE has moved them */
         hrp_pose_restore(&body->motion[g], &body->middle[g]);
-    for (int j = 0; j < body->joints; j++)
-        body->joint[j].now.dq = hrp_joint_rate(body, &body->joint[j]) + body->joint[j].drift;
+    hrp_joints_accelerate(body);
     groups_drift(body, half);
-    for (int j = 0; j < body->joints; j++) {
-        Joint *joint = &body->joint[j];
-        if (is_last || !(fabs(joint->now.dq * world->step) < FAST_TURN))
-            hrp_joint_read_position(body, joint, half);
-        else
-            joint->now.q += joint->now.dq * half;
-    }
+    hrp_joints_end(world, body, half, is_last);
 }

@@ -11,8 +11,7 @@ void hrp_spin_init(Spin *spin, int lane, const dMass *mass);
 void hrp_drift_to_middle(World *world, Body *body);
 
 /* Move a body from the middle of a step, with the velocities that result from the step, to its
- * end. Positions of joints are read there if the step is the last of a call, or if they turn too
- * fast to be expected, which is enough for the next step. */
+ * end; is_last: of a call, see hrp_joints_end. */
 void hrp_drift_to_end(World *world, Body *body, int is_last);
 
 #endif

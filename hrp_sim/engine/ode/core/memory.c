@@ -107,6 +107,8 @@ void hrp_memory_recall(World *world, int number, const dReal p[3], dBodyID a, dB
             least = distance;
             nearest = before;
         }
+        if (distance == 0.0)
+            break;
     }
     if (nearest) {
         now->jammed = nearest->jammed;

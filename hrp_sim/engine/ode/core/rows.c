@@ -146,9 +146,8 @@ static void nodes_update(World *world, System *system)
             for (int k = 0; k < 3; k++)
                 RI[3 * i + k] = R[4 * i] * I[k] + R[4 * i + 1] * I[3 + k] + R[4 * i + 2] * I[6 + k];
         for (int i = 0; i < 3; i++)
-            for (int k = 0; k < 3; k++)
-                node->I_W[3 * i + k] = RI[3 * i] * R[4 * k] + RI[3 * i + 1] * R[4 * k + 1] +
-                                       RI[3 * i + 2] * R[4 * k + 2];
+            for (int k = 0; k <= i; k++)
+                node->I_W[3 * i + k] = node->I_W[3 * k + i] = dot3(RI + 3 * i, R + 4 * k);
         for (int i = 0; i < 3; i++) {
             node->velocity[i] = node->v[i];
             node->velocity[3 + i] = node->w[i];
@@ -345,9 +344,9 @@ static void slider_follow(Coupling *coupling, const Attachment *attachment, cons
 
 /* Give the first node of a tree's joint the velocity with which it follows the second one at its
  * rate along the axis, and takes away the given share of the joint's error. What that changes is an
- * impulse of inertia. */
-static void velocity_follow(System *system, const Coupling *coupling, const dReal shift[3],
-                            const dReal turn[3], dReal k)
+ * impulse of inertia. Returns the rate. */
+static dReal velocity_follow(System *system, const Coupling *coupling, const dReal shift[3],
+                             const dReal turn[3], dReal k)
 {
     Node *node = &system->nodes[coupling->first];
     const dReal rate = hrp_velocity_along(system, coupling->first, coupling->axis_first) +
@@ -374,17 +373,17 @@ static void velocity_follow(System *system, const Coupling *coupling, const dRea
         node->impulse[i] -= node->mass * change[i];
         node->impulse[3 + i] -= turned[i];
     }
+    return rate;
 }
 
 /* Set a joint of a tree, after those of the nodes that carry it. Its errors are those of ODE's
- * joints. */
-static void tree_joint_fill(System *system, Coupling *coupling, const Attachment *attachment,
-                            dReal h)
+ * joints, of which a step takes the share k per time away. Returns its rate. */
+static dReal tree_joint_fill(System *system, Coupling *coupling, const Joint *joint, dReal k)
 {
+    const Attachment *attachment = &joint->attachment;
     const PoseOf a = pose_of(system, coupling->first), b = pose_of(system, coupling->second);
-    dReal axis[3], other[3], turn[3], shift[3];
-    if (attachment->kind != ATTACH_FIXED)
-        rotate4(axis, a.R, attachment->axis[0]);
+    const dReal *axis = joint->axis_W;
+    dReal other[3], turn[3], shift[3];
     if (attachment->kind == ATTACH_HINGE) {
         rotate4(other, b.R, attachment->axis[1]);
         cross3(turn, axis, other);
@@ -396,7 +395,7 @@ static void tree_joint_fill(System *system, Coupling *coupling, const Attachment
         else
             slider_follow(coupling, attachment, axis, a, b, turn, shift);
     }
-    velocity_follow(system, coupling, shift, turn, system->erp / h);
+    return velocity_follow(system, coupling, shift, turn, k);
 }
 
 /* Set the rows of a coupling without bounds; the formulas are those of ODE's joints. */
@@ -443,16 +442,28 @@ dReal hrp_mobility_of(const System *system, int first, int second, int turns)
     return second == WORLD_NODE ? mobility : mobility + system->nodes[second].mobility[turns];
 }
 
-/* Add a row along the axis, with the bound at which it was in the last step. */
-static void axis_row_add(Coupling *coupling, const Joint *joint, dReal h, dReal least, AxisRow row)
+/* Set a row with bounds, of which nothing is known yet. Number by number, as compilers clear
+ * structures of this size by slow string instructions. */
+static void row_init(BoundedRow *row, dReal target, dReal softness, dReal lower, dReal upper)
+{
+    row->target = target;
+    row->softness = softness;
+    row->lower = lower;
+    row->upper = upper;
+    row->impulse = row->rate = row->wanted = row->rate_before = row->wanted_before = 0.0;
+    row->stiffness = 0.0;
+    row->is_free = row->at_upper = 0;
+}
+
+/* Add a row along the axis, whose rate is given, with the bound at which it was in the last step. */
+static void axis_row_add(Coupling *coupling, const Joint *joint, dReal h, dReal rate, dReal least,
+                         const AxisRow *row)
 {
     const int k = coupling->axis_rows++, active = joint->now.active >> 2 * k;
-    coupling->axis[k] = (BoundedRow){.is_free = !(active & 1),
-                                     .at_upper = active >> 1 & 1,
-                                     .target = row.velocity,
-                                     .softness = max_real(row.softness / h, least),
-                                     .lower = row.lower * h,
-                                     .upper = row.upper * h};
+    row_init(&coupling->axis[k], row->velocity - rate, max_real(row->softness / h, least),
+             row->lower * h, row->upper * h);
+    coupling->axis[k].is_free = !(active & 1);
+    coupling->axis[k].at_upper = active >> 1 & 1;
 }
 
 /* Return the position that a stop limits. That of a slider is measured between both centres of
@@ -469,21 +480,19 @@ static dReal stop_position(const System *system, const Joint *joint, const Coupl
     return dot3(coupling->axis_first, apart);
 }
 
-/* Set the rows along the axis: those of the drive, and the stop if it is reached. */
+/* Set the rows along the axis: those of the drive, and the stop if it is reached; k as above. */
 static void axis_rows_fill(World *world, const System *system, const Joint *joint,
-                           Coupling *coupling)
+                           Coupling *coupling, dReal rate, dReal k)
 {
     const dReal h = world->step;
-    const dReal rate = hrp_velocity_along(system, coupling->first, coupling->axis_first) +
-                       hrp_velocity_along(system, coupling->second, coupling->axis_second);
     dReal least = MIN_AXIS_SOFTNESS * hrp_mobility_of(system, coupling->first, coupling->second,
                                                       joint->kind == JOINT_HINGE);
     AxisRow rows[3];
     coupling->axis_rows = 0;
-    int count = hrp_drive_rows(world, joint, rows);
+    int count = hrp_drive_rows(joint, rows);
     for (int i = 0; i < count; i++)
-        axis_row_add(coupling, joint, h, least, rows[i]);
-    dReal q = stop_position(system, joint, coupling), k = system->erp / h;
+        axis_row_add(coupling, joint, h, rate, least, &rows[i]);
+    dReal q = stop_position(system, joint, coupling);
     if (joint->lower <= joint->upper && (q <= joint->lower || q >= joint->upper)) {
         int is_low = q <= joint->lower, is_locked = joint->lower == joint->upper;
         dReal speed = k * ((is_low ? joint->lower : joint->upper) - q);
@@ -491,30 +500,29 @@ static void axis_rows_fill(World *world, const System *system, const Joint *join
                         .softness = closing_share(speed) * system->cfm,
                         .lower = is_low && !is_locked ? 0.0 : -dInfinity,
                         .upper = is_low || is_locked ? dInfinity : 0.0};
-        axis_row_add(coupling, joint, h, least, stop);
+        axis_row_add(coupling, joint, h, rate, least, &stop);
     }
-    for (int i = 0; i < coupling->axis_rows; i++)
-        coupling->axis[i].target -= rate;
 }
 
 void hrp_couplings_fill(World *world, System *system)
 {
     Coupling *coupling = system->couplings;
+    const dReal k = system->erp / world->step;
     nodes_update(world, system);
     for (int i = 0; i < world->count; coupling += world->bodies[i++]->loops)
         for (int j = 0; j < world->bodies[i]->joints; j++, coupling++) {
             const Joint *joint = &world->bodies[i]->joint[j];
             if (world->bodies[i]->asleep)
                 continue;
-            tree_joint_fill(system, coupling, &joint->attachment, world->step);
+            const dReal rate = tree_joint_fill(system, coupling, joint, k);
             if (joint->kind != JOINT_FIXED)
-                axis_rows_fill(world, system, joint, coupling);
+                axis_rows_fill(world, system, joint, coupling, rate, k);
         }
     coupling = system->couplings;
     for (int i = 0; i < world->count; i++) {
         coupling += world->bodies[i]->joints;
-        for (int k = 0; k < world->bodies[i]->loops; k++)
-            coupling_fill(system, coupling++, &world->bodies[i]->loop[k].attachment, world->step);
+        for (int l = 0; l < world->bodies[i]->loops; l++)
+            coupling_fill(system, coupling++, &world->bodies[i]->loop[l].attachment, world->step);
     }
     for (int i = 0; i < world->body_joint_count; i++)
         coupling_fill(system, coupling++, &world->body_joints[i].loop.attachment, world->step);
@@ -587,7 +595,7 @@ void hrp_touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID
     touch->examined = UNEXAMINED;
     touch->jammed_left = touch->right_left = touch->yields = 0;
     touch->correction = separation(system, contact, speed, world->step);
-    touch->row = (BoundedRow){.target = touch->correction - speed, .softness = softness};
+    row_init(&touch->row, touch->correction - speed, softness, 0.0, 0.0);
 }
 
 void hrp_force_add(dJointFeedback *feedback, const dReal J[6], dReal force)

@@ -101,11 +101,14 @@ static int links_list(GeomSet *set, const Body *body)
         return 0;
     for (int i = 0; i < set->colliding; i++) {
         Geom *shape = &set->items[i];
+        const int group = body->link_group[shape->link];
         if (i == 0 || shape->link != shape[-1].link)
             set->links[set->link_count++] =
                 (LinkShapes){.link = shape->link,
                              .shapes = shape,
-                             .group = group_or_world(body, body->link_group[shape->link])};
+                             .group = group_or_world(body, group),
+                             .group_p = group < 0 ? NULL : body->motion[group].p,
+                             .group_R = group < 0 ? NULL : body->motion[group].R};
         set->links[set->link_count - 1].count++;
     }
     return 1;

@@ -26,6 +26,7 @@ typedef struct {
     int link, count;
     Geom *shapes;
     dBodyID group;     /* NULL if they do not move */
+    const dReal *group_p, *group_R; /* ODE's own */
     Bound local, now;  /* of all shapes, in the frame of the group, and in W where it was placed */
     dReal p[3], R[12]; /* of the group, where the bound was placed */
     dReal reach;       /* largest coordinate of a point of the bound in the frame of the group */

@@ -69,12 +69,8 @@ static int attempt(World *world, int is_last, Fault *fault)
         *fault = (Fault){.kind = FAULT_SOLVER};
     if (fault->kind != FAULT_NONE)
         return 0;
-    for (int i = 0; i < world->awake_count; i++) {
-        Body *body = world->awake[i];
-        hrp_drift_to_end(world, body, is_last);
-        for (int j = 0; j < body->joints; j++)
-            hrp_drive_measure(world, body, &body->joint[j]);
-    }
+    for (int i = 0; i < world->awake_count; i++)
+        hrp_drift_to_end(world, world->awake[i], is_last);
     return 1;
 }
 
