@@ -70,13 +70,11 @@ def test_a_hinge_gives_its_link_the_effort_that_it_reports(world, gains, effort)
     assert np.abs(along_axes(simulated)[hinges]).max() > 0.5
 
 
-def test_a_slider_on_a_turning_link_gives_it_to_first_order_in_the_step(world):
-    worst = []
-    for steps in (1000, 2000):
-        engine, simulated = world(fixed(damped_chain(), q=Q, dq=DQ), time_step=1.0 / steps)
-        worst.append(max(abs(rest(engine, simulated)[2]) for _ in range(300 * steps // 1000)))
-    assert worst[0] < 5e-3
-    assert worst[1] == pytest.approx(worst[0] / 2.0, rel=0.1)
+def test_a_slider_on_a_turning_link_gives_it_the_effort_that_it_reports(world):
+    engine, simulated = world(fixed(damped_chain(), q=Q, dq=DQ))
+    for _ in range(300):
+        assert rest(engine, simulated)[2] == pytest.approx(0.0, abs=1e-9)
+    assert abs(along_axes(simulated)[2]) > 1.0
 
 
 @KINDS

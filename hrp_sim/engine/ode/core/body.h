@@ -80,6 +80,7 @@ typedef struct {
     dReal momentum;                 /* rotor inertia / step * rate before the step */
     dReal applied;                  /* effort applied directly to the ODE bodies */
     dReal effort;                   /* of the drive, in the last step */
+    dReal half_sine, half_cosine;   /* of half the angle of a hinge, where it was last read */
     dReal drift;                    /* change of the rate in half a step of free motion */
     dJointFeedback feedback, motor_feedback;
     Row rows[2];

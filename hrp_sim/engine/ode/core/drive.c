@@ -8,6 +8,7 @@
 #define MAX_VALUE 1e12    /* of any number of a drive or a wrench, in SI units */
 #define UNBOUNDED 1e6     /* replaces the missing limit of a one-sided effort range */
 #define FAST_TURN 0.2     /* of a hinge in a step, in [rad] */
+#define SMALL_TANGENT 0.01 /* up to which a short series of the angle has no error */
 #define SECOND_ROW dParamGroup2
 
 /* Compute the axis of a joint where its groups are. */
@@ -38,12 +39,12 @@ static dReal joint_rate(const Body *body, const Joint *joint)
            (dot3(across, child->w) + dot3(across, parent->w)) / 2.0;
 }
 
-/* Return the angle of a hinge within +-pi.
+/* Compute sine and cosine of half the angle of a hinge, which is within +-pi.
  *
  * Where joints hold, the quaternion q = conj(first) second conj(relative) is a turn by minus the
  * angle about the axis in the frame of the first: its real part is the cosine of half the angle,
  * minus its part along the axis the sine. */
-static dReal hinge_angle(const Body *body, const Joint *joint)
+static void half_angle(const Body *body, const Joint *joint, dReal *sine, dReal *cosine)
 {
     static const dReal none[4] = {1.0, 0.0, 0.0, 0.0};
     const dReal *a = body->motion[joint->child].quaternion, *r = joint->attachment.relative;
@@ -53,9 +54,12 @@ static dReal hinge_angle(const Body *body, const Joint *joint)
                         a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2],
                         a[0] * b[2] - a[2] * b[0] - a[3] * b[1] + a[1] * b[3],
                         a[0] * b[3] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1]};
-    const dReal cosine = q[0] * r[0] + q[1] * r[1] + q[2] * r[2] + q[3] * r[3];
-    const dReal sine = q[0] * s[0] + q[1] * s[1] + q[2] * s[2] + q[3] * s[3];
-    return 2.0 * atan2(cosine < 0.0 ? -sine : sine, fabs(cosine)); /* of q or -q */
+    *cosine = q[0] * r[0] + q[1] * r[1] + q[2] * r[2] + q[3] * r[3];
+    *sine = q[0] * s[0] + q[1] * s[1] + q[2] * s[2] + q[3] * s[3];
+    if (*cosine < 0.0) { /* then those of -q */
+        *sine = -*sine;
+        *cosine = -*cosine;
+    }
 }
 
 /* Read q of a joint. Poses show hinge angles within +-pi: the number of whole turns is the one
@@ -63,9 +67,10 @@ static dReal hinge_angle(const Body *body, const Joint *joint)
 static void position_read(const Body *body, Joint *joint, dReal elapsed)
 {
     if (joint->kind == JOINT_HINGE) {
-        dReal angle = hinge_angle(body, joint);
-        dReal expected = joint->now.q + joint->now.dq * elapsed;
-        int turns = (int)lround((expected - angle) / TURN);
+        half_angle(body, joint, &joint->half_sine, &joint->half_cosine);
+        dReal angle = 2.0 * atan2(joint->half_sine, joint->half_cosine);
+        dReal apart = joint->now.q + joint->now.dq * elapsed - angle;
+        int turns = fabs(apart) < 0.5 * TURN ? 0 : (int)lround(apart / TURN);
         joint->now.q = angle + TURN * turns;
         if (turns != joint->now.turns) {
             joint->now.turns = turns;
@@ -83,6 +88,23 @@ static void position_read(const Body *body, Joint *joint, dReal elapsed)
             dBodyGetRelPointPos(body->group[joint->parent], b[0], b[1], b[2], from);
         joint->now.q = dot3(axis, at) - dot3(axis, from);
     }
+}
+
+/* Read q of a joint some time after it was last read. A hinge that has turned little since needs no
+ * arc tangent but a short series of it, which has no error. */
+static void position_follow(const Body *body, Joint *joint, dReal elapsed)
+{
+    if (joint->kind == JOINT_HINGE) {
+        dReal sine, cosine;
+        half_angle(body, joint, &sine, &cosine);
+        const dReal along = cosine * joint->half_cosine + sine * joint->half_sine;
+        const dReal t = (sine * joint->half_cosine - cosine * joint->half_sine) / along, tt = t * t;
+        if (along > 0.0 && fabs(t) < SMALL_TANGENT) {
+            joint->now.q += 2.0 * t * (1.0 - tt * (1.0 / 3.0 - tt * (1.0 / 5.0 - tt * (1.0 / 7.0))));
+            return;
+        }
+    }
+    position_read(body, joint, elapsed);
 }
 
 void hrp_joints_read_positions(Body *body)
@@ -128,14 +150,7 @@ static int first_invalid(const double *values, int count, dReal lowest)
     return -1;
 }
 
-void hrp_inputs_note(Body *body)
-{
-    body->is_pushed = magnitude(live(body, WRENCH_FORCE), 3 * body->links) > 0.0 ||
-                      magnitude(live(body, WRENCH_TORQUE), 3 * body->links) > 0.0;
-    body->conveys = magnitude(live(body, DRIVE_SURFACE_VELOCITY), 6 * body->links) > 0.0;
-}
-
-int hrp_drives_check(const Body *body, Fault *fault)
+static int drives_check(Body *body, Fault *fault)
 {
     static const int kinds[] = {[DRIVE_TRACK_SPEED] = FAULT_TRACK,
                                 [DRIVE_SURFACE_VELOCITY] = FAULT_SURFACE};
@@ -144,7 +159,10 @@ int hrp_drives_check(const Body *body, Fault *fault)
         const int width = field == DRIVE_SURFACE_VELOCITY ? 6 : 1;
         const int count = width * (of_links ? body->links : body->coordinates);
         const double *values = live(body, (LiveField)field);
-        if (!is_gain && magnitude(values, count) < MAX_VALUE)
+        const dReal sum = is_gain ? dInfinity : magnitude(values, count);
+        if (field == DRIVE_SURFACE_VELOCITY)
+            body->conveys = sum > 0.0;
+        if (sum < MAX_VALUE)
             continue;
         const int i = first_invalid(values, count, is_gain ? 0.0 : -MAX_VALUE);
         if (i < 0)
@@ -155,6 +173,28 @@ int hrp_drives_check(const Body *body, Fault *fault)
         return 0;
     }
     return 1;
+}
+
+static int wrenches_check(Body *body, Fault *fault)
+{
+    const double *force = live(body, WRENCH_FORCE), *torque = live(body, WRENCH_TORQUE);
+    const int count = 3 * body->links;
+    const dReal sums[2] = {magnitude(force, count), magnitude(torque, count)};
+    body->is_pushed = sums[0] > 0.0 || sums[1] > 0.0;
+    if (sums[0] < MAX_VALUE && sums[1] < MAX_VALUE)
+        return 1;
+    for (int i = 0; i < count; i++) {
+        if (fabs(force[i]) < MAX_VALUE && fabs(torque[i]) < MAX_VALUE) /* false for NaN */
+            continue;
+        *fault = (Fault){.kind = FAULT_WRENCH, .body = body->id, .index = i / 3};
+        return 0;
+    }
+    return 1;
+}
+
+int hrp_inputs_check(Body *body, Fault *fault)
+{
+    return drives_check(body, fault) && wrenches_check(body, fault);
 }
 
 /* Set a row of a motor: velocity + softness * force = target, |force| <= bound; 0 is off. */
@@ -306,7 +346,7 @@ static void drive_measure(const World *world, const Body *body, Joint *joint)
                     joint->viscous_friction * joint->now.dq;
 }
 
-void hrp_joints_start(Body *body)
+void hrp_joints_begin(Body *body)
 {
     for (int j = 0; j < body->joints; j++) {
         joint_place(body, &body->joint[j]);
@@ -335,7 +375,7 @@ void hrp_joints_end(const World *world, Body *body, dReal elapsed, int is_last)
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
         if (is_last || !(fabs(joint->now.dq * world->step) < FAST_TURN))
-            position_read(body, joint, elapsed);
+            position_follow(body, joint, elapsed);
         else
             joint->now.q += joint->now.dq * elapsed;
         drive_measure(world, body, joint);
@@ -381,21 +421,6 @@ void hrp_drives_bound_exceeded(Body *body)
 {
     for (int j = 0; j < body->joints; j++)
         body->joint[j].now.active |= body->joint[j].exceeded;
-}
-
-int hrp_wrenches_check(const Body *body, Fault *fault)
-{
-    const double *force = live(body, WRENCH_FORCE), *torque = live(body, WRENCH_TORQUE);
-    const int count = 3 * body->links;
-    if (magnitude(force, count) < MAX_VALUE && magnitude(torque, count) < MAX_VALUE)
-        return 1;
-    for (int i = 0; i < count; i++) {
-        if (fabs(force[i]) < MAX_VALUE && fabs(torque[i]) < MAX_VALUE) /* false for NaN */
-            continue;
-        *fault = (Fault){.kind = FAULT_WRENCH, .body = body->id, .index = i / 3};
-        return 0;
-    }
-    return 1;
 }
 
 void hrp_wrenches_apply(Body *body)

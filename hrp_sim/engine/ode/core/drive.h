@@ -6,7 +6,7 @@
 
 /* The joints of a body in a step: before free motion; in the middle, that long after; there, with
  * the velocities that result from the step, which give the rates at its end; and at the end. */
-void hrp_joints_start(Body *body);
+void hrp_joints_begin(Body *body);
 void hrp_joints_drift(Body *body, dReal elapsed);
 void hrp_joints_accelerate(Body *body);
 
@@ -23,8 +23,9 @@ void hrp_joint_read(const Body *body, Joint *joint);
 /* Set the stops for the current turn: ODE compares them with an angle within +-pi. */
 void hrp_joint_set_stops(Joint *joint);
 
-/* Check the drive arrays of a body. Returns 0 and describes the fault if a value is invalid. */
-int hrp_drives_check(const Body *body, Fault *fault);
+/* Check the drive and wrench arrays of a body, and note which are not zero, as few are: wrenches and
+ * surface velocities. Returns 0 and describes the fault if a value is invalid. */
+int hrp_inputs_check(Body *body, Fault *fault);
 void hrp_drives_apply(World *world, Body *body);
 
 /* List the rows of a drive for the exact solver, after hrp_drives_apply. It bounds the effort
@@ -45,12 +46,6 @@ int hrp_drives_mark_unbounded(Body *body);
 
 /* Bound the efforts that left their ranges, for the next attempt. */
 void hrp_drives_bound_exceeded(Body *body);
-
-/* Note which of a body's arrays are not zero, as few are: wrenches and surface velocities. */
-void hrp_inputs_note(Body *body);
-
-/* Check the wrench arrays of a body. Returns 0 and describes the fault if a value is invalid. */
-int hrp_wrenches_check(const Body *body, Fault *fault);
 
 /* Apply the wrenches of all links to their groups for the next step. */
 void hrp_wrenches_apply(Body *body);

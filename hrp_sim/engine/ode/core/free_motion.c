@@ -346,7 +346,7 @@ static void groups_drift(const Body *body, dReal time)
 void hrp_drift_to_middle(World *world, Body *body)
 {
     const dReal half = world->step / 2.0;
-    hrp_joints_start(body);
+    hrp_joints_begin(body);
     groups_drift(body, half);
     for (int g = 0; g < body->groups && !world->system; g++)
         hrp_pose_save(&body->motion[g], &body->middle[g]);

@@ -423,7 +423,7 @@ int hrp_sleep_write(World *world, const int *bodies, const int *contacts, const 
         memcpy(&body->inputs, bodies + 2, sizeof body->inputs);
         memcpy(&body->surfaces, bodies + 4, sizeof body->surfaces);
         body->is_driven = is_driven(body);
-        hrp_inputs_note(body); /* which steps do while a body is awake */
+        hrp_inputs_check(body, &(Fault){0}); /* as steps do while a body is awake */
         if (!world->steps_to_sleep || island < 1 || island > world->count)
             continue;
         body->asleep = 1;

@@ -196,11 +196,13 @@ static void link_write(const Body *body, int link, dReal rate)
         return;
     }
     const dReal *R_WG = group->R;
+    const int is_turned = local[0] != 1.0 || local[4] != 1.0 || local[8] != 1.0;
     for (int i = 0; i < 3; i++) {
         p[i] = group->p[i] + offset[i];
         for (int k = 0; k < 3; k++)
-            R[3 * i + k] = R_WG[4 * i] * local[k] + R_WG[4 * i + 1] * local[3 + k] +
-                           R_WG[4 * i + 2] * local[6 + k];
+            R[3 * i + k] = is_turned ? R_WG[4 * i] * local[k] + R_WG[4 * i + 1] * local[3 + k] +
+                                           R_WG[4 * i + 2] * local[6 + k]
+                                     : R_WG[4 * i + k];
     }
     link_velocity(group, offset, v, w);
     for (int i = 0; i < 3; i++) {

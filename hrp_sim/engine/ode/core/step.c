@@ -138,11 +138,8 @@ void hrp_world_step(World *world, long count, Fault *fault)
     hrp_failed_pairs_clear(world);
     hrp_sleep_begin(world);
     for (int i = 0; i < world->awake_count; i++)
-        if (!hrp_drives_check(world->awake[i], fault) ||
-            !hrp_wrenches_check(world->awake[i], fault))
+        if (!hrp_inputs_check(world->awake[i], fault))
             return;
-    for (int i = 0; i < world->awake_count; i++)
-        hrp_inputs_note(world->awake[i]);
     long done = 0;
     for (; done < count; done++) {
         if (done > 0 && done + 1 == count) /* else hrp_motion_write has stored them */
