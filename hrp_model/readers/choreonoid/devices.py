@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from inspect import get_annotations
 from math import inf, pi
 from typing import Any, TypedDict
 
@@ -344,6 +345,8 @@ def number_field_reader(kind: type[Device]) -> _Reader | None:
 
     None for any other class.
     """
+    if any(of not in ("float", float) for of in get_annotations(kind).values()):
+        return None  # before the fields of most classes are generated
     own = [f for f in fields(kind) if f not in fields(Device)]
     if not own or any(f.type not in ("float", float) for f in own):
         return None
