@@ -28,7 +28,7 @@ SPEED = 1e-6  # [m/s] of rates of contacts; the posture in the middle is known t
 YIELD = 2e-4  # [m/s] by which points of a patch give way under its load
 SETTLING = 5e-8  # [m/s] at which points sink in that hardly touch
 IMPACT = 5e-3  # [m/s] by which a patch gives way under a load that it did not carry before
-SEEDS = pytest.mark.parametrize("seed", mostly_slow(range(4), 1))
+SEEDS = pytest.mark.parametrize("seed", mostly_slow((43, *range(4)), 1))
 EVENED = 4e-3  # [m/s] at most between points of a patch that are not equally deep
 
 

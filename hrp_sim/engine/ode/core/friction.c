@@ -19,6 +19,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #define MIN_WEAK 0.01     /* smaller shares of mu are softer than contacts */
@@ -29,6 +30,7 @@
 #define LEAST_PART 0.1    /* of a change of the load */
 #define MAX_YIELDING 1e-3 /* relative to the mobility of the groups */
 #define MAX_HOLD_YIELDING 0.02 /* likewise, along the patch */
+#define SECANT 0.5        /* part of the slopes of a patch that is that of secants */
 #define MAX_EVENED 1e-5   /* differences of depth, in [m] */
 
 /* Let the contact points of a patch share its load evenly.
@@ -64,39 +66,36 @@ static void load_share(const System *system, const Friction *friction, dReal rat
     }
 }
 
-static Pair pair_max(Pair a, Pair b)
+typedef int64_t PairMask __attribute__((vector_size(16)));
+
+/* Return a where the mask is set, b elsewhere. */
+static inline Pair pair_choose(PairMask mask, Pair a, Pair b)
 {
-    return (Pair){max_real(a[0], b[0]), max_real(a[1], b[1])};
+    return (Pair)(((PairMask)a & mask) | ((PairMask)b & ~mask));
 }
 
-/* Sums over the points of a patch: of stiffnesses k, and of what they lead to in its rows, for the
- * slip (a, b) of each, scaled by both shares of mu, and c of its piece about its middle. */
-typedef struct {
-    Pair k, x, y, turn;  /* k times 1, x, y, and the square of the arms */
-    Pair a, b, about;    /* k times a, b, and how they turn the patch */
-    Pair aa, ab, a_about, bb, b_about, about_about; /* of products, k / square of the slip */
-    Pair slips; /* 1 where it is not less than the point yields */
-} Sums;
+static inline Pair pair_max(Pair a, Pair b)
+{
+    return pair_choose(a > b, a, b);
+}
 
-/* Set the slope J^T k J of a patch for the sums of stiffnesses. */
-static void slope_set(const Friction *friction, const Sums *sums, dReal slope[6])
+/* Add stiffnesses k at two points to the slope of a patch. */
+static inline void slope_add(const FrictionPoints *p, Pair k, Pair slope[6])
+{
+    slope[0] += k;
+    slope[2] -= k * p->arm_a;
+    slope[3] += k;
+    slope[4] += k * p->arm_b;
+    slope[5] += k * (p->arm_a * p->arm_a + p->arm_b * p->arm_b + p->reach * p->reach);
+}
+
+/* Set the slope of a patch, whose rows are scaled by their shares of mu. */
+static void slope_set(const Friction *friction, const Pair sums[6], dReal slope[6])
 {
     const dReal strong = friction->along[0], weak = friction->along[1];
-    slope[0] = strong * strong * (sums->k[0] + sums->k[1]);
-    slope[1] = 0.0;
-    slope[2] = -strong * strong * (sums->y[0] + sums->y[1]);
-    slope[3] = weak * weak * (sums->k[0] + sums->k[1]);
-    slope[4] = weak * weak * (sums->x[0] + sums->x[1]);
-    slope[5] = sums->turn[0] + sums->turn[1];
-}
-
-static void stiffness_sum(const Friction *friction, const FrictionPoints *p, Pair k, Sums *sums)
-{
-    const Pair on_a = friction->along[0] * p->y, on_b = friction->along[1] * p->x;
-    sums->k += k;
-    sums->x += k * p->x;
-    sums->y += k * p->y;
-    sums->turn += k * (on_a * on_a + on_b * on_b + p->reach * p->reach);
+    const dReal scale[6] = {strong * strong, strong * weak, strong, weak * weak, weak, 1.0};
+    for (int k = 0; k < 6; k++)
+        slope[k] = scale[k] * (sums[k][0] + sums[k][1]);
 }
 
 /* Bound friction at each point by its share of the load. Where the pressure would pull it is none,
@@ -113,12 +112,12 @@ static void bounds_set(const System *system, Friction *friction)
         all += p->bound;
     }
     const dReal sum = all[0] + all[1];
-    Sums sums = {.k = {0.0}};
+    Pair slope[6] = {{0.0}};
     for (FrictionPoints *p = points; p < end && sum > 0.0; p++) {
-        stiffness_sum(friction, p, friction->stiffness / sum * p->bound, &sums);
+        slope_add(p, friction->stiffness / sum * p->bound, slope);
         p->bound *= friction->mu * friction->load / sum;
     }
-    slope_set(friction, &sums, friction->hold);
+    slope_set(friction, slope, friction->hold);
 }
 
 /* Set the slope of a patch that holds, if any linear pressure leaves its second moments. */
@@ -286,90 +285,118 @@ static void slope_multiply(const dReal S[6], const dReal x[3], dReal out[3])
     out[2] = S[2] * x[0] + S[4] * x[1] + S[5] * x[2];
 }
 
+/* Compute the slip of a patch at some rates. Returns whether even its fastest point certainly
+ * holds. */
+static int slip_set(const Friction *friction, const dReal rate[3], dReal slip[3])
+{
+    for (int r = 0; r < 3; r++)
+        slip[r] = friction->before[r] + rate[r];
+    const dReal fastest = middle_speed(friction, slip) + friction->radius * fabs(slip[2]);
+    return fastest * friction->stiffness <= friction->mu * friction->load;
+}
+
+/* Place the points of a patch as soon as they matter. */
+static void points_need(System *system, Friction *friction)
+{
+    if (friction->points_end)
+        return;
+    hrp_patch_points_set(system, friction);
+    bounds_set(system, friction);
+}
+
+/* How friction opposes slips of the given squares at two points: k times as large; and k / square
+ * where they slip: by what k falls with the square. */
+static inline Pair points_oppose(const FrictionPoints *p, Pair square, Pair yields, Pair *falls)
+{
+    const PairMask slips = square >= yields;
+    const Pair most = pair_choose(slips, square, yields);
+    const Pair inverse = 1.0 / (Pair){sqrt(most[0]), sqrt(most[1])}, k = p->bound * inverse;
+    *falls = (Pair)((PairMask)(k * inverse * inverse) & slips);
+    return k;
+}
+
+/* Return the square of the slip at which points yield all they can. */
+static Pair yields_of(const Friction *friction)
+{
+    const dReal yield = max_real(friction->mu * friction->load / friction->stiffness, 1e-100);
+    return (Pair){yield * yield, yield * yield};
+}
+
+/* The slip of two points, scaled by the shares of mu: along both tangents, and of the piece about
+ * its middle. */
+typedef struct {
+    Pair a, b, c;
+} PointSlip;
+
+static inline PointSlip points_slip(const Friction *friction, const FrictionPoints *p,
+                                    const dReal slip[3])
+{
+    return (PointSlip){.a = friction->along[0] * slip[0] - slip[2] * p->arm_a,
+                       .b = friction->along[1] * slip[1] + slip[2] * p->arm_b,
+                       .c = slip[2] * p->reach};
+}
+
+/* Compute the response of a patch where points may slip. Each has the slope k (1 - n n^T), with
+ * n = (a, b, c) / its length, where it does; that of a secant is k. */
+static void respond_slipping(const System *system, const Friction *friction, const dReal slip[3],
+                             dReal secant, Response *response)
+{
+    const FrictionPoints *p = system->friction_points + friction->points;
+    const FrictionPoints *end = system->friction_points + friction->points_end;
+    const Pair yields = yields_of(friction);
+    Pair along_a = {0.0}, along_b = {0.0}, turn = {0.0}, fastest = {0.0}, sums[6] = {{0.0}}, falls;
+    for (; p < end; p++) {
+        const PointSlip s = points_slip(friction, p, slip);
+        const Pair square = s.a * s.a + s.b * s.b + s.c * s.c;
+        const Pair about = p->arm_b * s.b - p->arm_a * s.a + p->reach * s.c;
+        const Pair k = points_oppose(p, square, yields, &falls);
+        fastest = pair_max(fastest, square);
+        along_a += k * s.a;
+        along_b += k * s.b;
+        turn += k * about;
+        falls *= 1.0 - secant;
+        const Pair a = falls * s.a, b = falls * s.b;
+        slope_add(p, k, sums);
+        sums[0] -= a * s.a;
+        sums[1] -= a * s.b;
+        sums[2] -= a * about;
+        sums[3] -= b * s.b;
+        sums[4] -= b * about;
+        sums[5] -= falls * about * about;
+    }
+    response->impulse[0] = -friction->along[0] * (along_a[0] + along_a[1]);
+    response->impulse[1] = -friction->along[1] * (along_b[0] + along_b[1]);
+    response->impulse[2] = -(turn[0] + turn[1]);
+    response->sticks = max_real(fastest[0], fastest[1]) < yields[0];
+    slope_set(friction, sums, response->slope);
+}
+
 /* Compute the response of a patch that holds everywhere. */
 static void respond_sticking(const Friction *friction, const dReal slip[3], Response *response)
 {
     response->sticks = 1;
     memcpy(response->slope, friction->hold, sizeof friction->hold);
-    memcpy(response->secant, friction->hold, sizeof friction->hold);
     slope_multiply(friction->hold, slip, response->impulse);
     for (int r = 0; r < 3; r++)
         response->impulse[r] = -response->impulse[r];
 }
 
-/* Add the response of two points: k (1 - n n^T) with n = (a, b, c) / its length, where they
- * slip. */
-static void points_respond(const Friction *friction, const FrictionPoints *p, const dReal slip[3],
-                           Sums *sums)
-{
-    const dReal strong = friction->along[0], weak = friction->along[1];
-    const dReal yield = max_real(friction->mu * friction->load / friction->stiffness, 1e-100);
-    const Pair a = strong * (slip[0] - slip[2] * p->y), b = weak * (slip[1] + slip[2] * p->x);
-    const Pair c = slip[2] * p->reach, square = a * a + b * b + c * c;
-    const Pair most = pair_max(square, (Pair){yield * yield, yield * yield});
-    const Pair inverse = 1.0 / (Pair){sqrt(most[0]), sqrt(most[1])};
-    const Pair slips = {square[0] == most[0] ? 1.0 : 0.0, square[1] == most[1] ? 1.0 : 0.0};
-    const Pair k = p->bound * inverse, back = slips * k * inverse * inverse;
-    const Pair about = weak * p->x * b - strong * p->y * a + p->reach * c;
-    stiffness_sum(friction, p, k, sums);
-    sums->a += k * a;
-    sums->b += k * b;
-    sums->about += k * about;
-    sums->aa += back * a * a;
-    sums->ab += back * a * b;
-    sums->a_about += back * a * about;
-    sums->bb += back * b * b;
-    sums->b_about += back * b * about;
-    sums->about_about += back * about * about;
-    sums->slips += slips;
-}
-
-/* Compute the response of a patch where points may slip. */
-static void respond_slipping(const System *system, const Friction *friction, const dReal slip[3],
-                             Response *response)
-{
-    const FrictionPoints *p = system->friction_points + friction->points;
-    const FrictionPoints *end = system->friction_points + friction->points_end;
-    const dReal strong = friction->along[0], weak = friction->along[1];
-    Sums sums = {.k = {0.0}};
-    for (; p < end; p++)
-        points_respond(friction, p, slip, &sums);
-    dReal *impulse = response->impulse, *slope = response->slope;
-    impulse[0] = -strong * (sums.a[0] + sums.a[1]);
-    impulse[1] = -weak * (sums.b[0] + sums.b[1]);
-    impulse[2] = -(sums.about[0] + sums.about[1]);
-    slope_set(friction, &sums, slope);
-    memcpy(response->secant, slope, sizeof response->secant);
-    slope[0] -= strong * strong * (sums.aa[0] + sums.aa[1]);
-    slope[1] -= strong * weak * (sums.ab[0] + sums.ab[1]);
-    slope[2] -= strong * (sums.a_about[0] + sums.a_about[1]);
-    slope[3] -= weak * weak * (sums.bb[0] + sums.bb[1]);
-    slope[4] -= weak * (sums.b_about[0] + sums.b_about[1]);
-    slope[5] -= sums.about_about[0] + sums.about_about[1];
-    response->sticks = sums.slips[0] + sums.slips[1] == 0.0;
-}
-
-/* Compute the response of a patch, unless it is known. It certainly holds everywhere if even its
- * fastest point does. */
-static const Response *respond(System *system, Friction *friction, const dReal rate[3])
+/* Compute the response of a patch at the current rates, unless it is known. */
+static const Response *respond(System *system, Friction *friction)
 {
     Response *response = &friction->response;
-    if (friction->is_known && memcmp(response->rate, rate, sizeof response->rate) == 0)
+    if (friction->is_known &&
+        memcmp(response->rate, friction->rate, sizeof response->rate) == 0)
         return response;
+    dReal slip[3];
     friction->is_known = 1;
-    memcpy(response->rate, rate, sizeof response->rate);
-    const dReal slip[3] = {friction->before[0] + rate[0], friction->before[1] + rate[1],
-                           friction->before[2] + rate[2]};
-    const dReal fastest = middle_speed(friction, slip) + friction->radius * fabs(slip[2]);
-    if (fastest * friction->stiffness <= friction->mu * friction->load) {
+    memcpy(response->rate, friction->rate, sizeof response->rate);
+    if (slip_set(friction, friction->rate, slip)) {
         respond_sticking(friction, slip, response);
         return response;
     }
-    if (!friction->points_end) {
-        hrp_patch_points_set(system, friction);
-        bounds_set(system, friction);
-    }
-    respond_slipping(system, friction, slip, response);
+    points_need(system, friction);
+    respond_slipping(system, friction, slip, friction->secant, response);
     return response;
 }
 
@@ -383,34 +410,32 @@ static void model_shift(Friction *friction, const Response *response)
         friction->base[r] = response->impulse[r] + steep[r];
     }
     friction->sticks = response->sticks;
-}
-
-static void model_set(Friction *friction, const Response *response, dReal secant)
-{
-    for (int k = 0; k < 6; k++)
-        friction->slope[k] =
-            response->slope[k] + secant * (response->secant[k] - response->slope[k]);
-    model_shift(friction, response);
+    friction->secant = 0.0;
 }
 
 void hrp_friction_shift(System *system, Friction *friction)
 {
-    model_shift(friction, respond(system, friction, friction->rate));
+    model_shift(friction, respond(system, friction));
 }
 
-void hrp_friction_linearize(System *system, Friction *friction, dReal secant)
+static void model_set(Friction *friction, const Response *response)
 {
-    model_set(friction, respond(system, friction, friction->rate), secant);
+    memcpy(friction->slope, response->slope, sizeof friction->slope);
+    model_shift(friction, response);
+}
+
+void hrp_friction_linearize(System *system, Friction *friction)
+{
+    model_set(friction, respond(system, friction));
 }
 
 void hrp_friction_hold(Friction *friction)
 {
     Response response;
-    const dReal slip[3] = {friction->before[0] + friction->rate[0],
-                           friction->before[1] + friction->rate[1],
-                           friction->before[2] + friction->rate[2]};
+    dReal slip[3];
+    slip_set(friction, friction->rate, slip);
     respond_sticking(friction, slip, &response);
-    model_set(friction, &response, 0.0);
+    model_set(friction, &response);
 }
 
 void hrp_friction_update(Friction *friction)
@@ -422,25 +447,63 @@ void hrp_friction_update(Friction *friction)
 
 dReal hrp_friction_error(System *system, Friction *friction)
 {
-    const dReal *impulse = respond(system, friction, friction->rate)->impulse;
+    const dReal *impulse = respond(system, friction)->impulse;
     const dReal x = impulse[0] - friction->impulse[0], y = impulse[1] - friction->impulse[1];
     const dReal turn = impulse[2] - friction->impulse[2], radius = friction->radius;
     return sqrt(x * x + y * y + (radius > 0.0 ? turn * turn / (radius * radius) : 0.0));
 }
 
-void hrp_friction_search(System *system, Friction *friction, dReal x, dReal *derivative,
-                         dReal *curvature)
+void hrp_friction_search_begin(System *system, Friction *friction)
 {
-    dReal change[3], rate[3], steep[3];
-    for (int r = 0; r < 3; r++) {
-        change[r] = friction->rate[r] - friction->rate_before[r];
-        rate[r] = x == 1.0 ? friction->rate[r] : friction->rate_before[r] + x * change[r];
-    }
-    const Response *response = respond(system, friction, rate);
-    slope_multiply(response->slope, change, steep);
+    dReal slip[3], change[3];
+    friction->holds = slip_set(friction, friction->rate_before, slip);
     for (int r = 0; r < 3; r++)
-        *derivative += change[r] * (friction->impulse[r] - response->impulse[r]);
-    *curvature += dot3(change, steep);
+        change[r] = friction->rate[r] - friction->rate_before[r];
+    friction->along_step[0] = dot3(change, friction->impulse);
+    if (friction->holds && slip_set(friction, friction->rate, slip)) {
+        dReal steep[3];
+        slope_multiply(friction->hold, change, steep);
+        friction->along_step[1] = dot3(change, steep);
+        friction->along_step[0] += dot3(slip, steep) - friction->along_step[1];
+        return;
+    }
+    friction->holds = 0;
+    const dReal least = hrp_friction_least_slip(friction);
+    friction->secant = least > 0.0 && least < 1.0 ? SECANT : 0.0;
+    slip_set(friction, friction->rate_before, slip);
+    points_need(system, friction);
+    FrictionPoints *p = system->friction_points + friction->points;
+    const FrictionPoints *end = system->friction_points + friction->points_end;
+    for (; p < end; p++) {
+        const PointSlip s = points_slip(friction, p, slip), d = points_slip(friction, p, change);
+        p->along_step[0] = s.a * s.a + s.b * s.b + s.c * s.c;
+        p->along_step[1] = s.a * d.a + s.b * d.b + s.c * d.c;
+        p->along_step[2] = d.a * d.a + d.b * d.b + d.c * d.c;
+    }
+}
+
+void hrp_friction_search(const System *system, const Friction *friction, dReal x,
+                         dReal *derivative, dReal *curvature)
+{
+    *derivative += friction->along_step[0];
+    if (friction->holds) {
+        *derivative += x * friction->along_step[1];
+        *curvature += friction->along_step[1];
+        return;
+    }
+    const FrictionPoints *p = system->friction_points + friction->points;
+    const FrictionPoints *end = system->friction_points + friction->points_end;
+    const Pair yields = yields_of(friction);
+    Pair first = {0.0}, second = {0.0}, falls;
+    for (; p < end; p++) {
+        const Pair along = p->along_step[1] + x * p->along_step[2];
+        const Pair square = p->along_step[0] + x * (p->along_step[1] + along);
+        const Pair k = points_oppose(p, square, yields, &falls);
+        first += k * along;
+        second += k * p->along_step[2] - falls * along * along;
+    }
+    *derivative += first[0] + first[1];
+    *curvature += second[0] + second[1];
 }
 
 dReal hrp_friction_least_slip(const Friction *friction)

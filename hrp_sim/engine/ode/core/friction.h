@@ -23,9 +23,10 @@ int hrp_friction_follows(const System *system, const Friction *friction, dReal a
  * (Aitken). */
 void hrp_friction_relax(System *system, Friction *friction);
 
-/* Set Newton's model at the current rates, for the current bounds. A part of its slopes may be that
- * of secants: these are steeper where points slip, so that the slip will not turn round. */
-void hrp_friction_linearize(System *system, Friction *friction, dReal secant);
+/* Set Newton's model at the current rates, for the current bounds. After a step that was shortened,
+ * a part of the slopes of patches whose slip it turned round is that of secants: these are steeper
+ * where points slip, so that it will not turn again. */
+void hrp_friction_linearize(System *system, Friction *friction);
 
 /* Likewise, but with the slope of the last model. */
 void hrp_friction_shift(System *system, Friction *friction);
@@ -39,9 +40,12 @@ void hrp_friction_update(Friction *friction);
 /* Return by how much the impulse of the model differs from that of the bounds, at most. */
 dReal hrp_friction_error(System *system, Friction *friction);
 
+/* Prepare a search along a step. */
+void hrp_friction_search_begin(System *system, Friction *friction);
+
 /* Add to the derivative, and to its own, of the minimized function at a fraction x of a step. */
-void hrp_friction_search(System *system, Friction *friction, dReal x, dReal *derivative,
-                         dReal *curvature);
+void hrp_friction_search(const System *system, const Friction *friction, dReal x,
+                         dReal *derivative, dReal *curvature);
 
 /* Return at which fraction of a step the middle of a patch slips least. */
 dReal hrp_friction_least_slip(const Friction *friction);

@@ -36,12 +36,10 @@
 #define LOAD_SHARE 1e-3     /* or relative to its own bound; the next step continues */
 #define ROUGH 0.3           /* errors of a solution, relative to those of the bounds of friction */
 #define EXACT 0.1           /* those of friction, likewise, which end a step */
-#define PROGRESS 0.4        /* of the bounds, without which there is no other solution */
-#define NEAR_SHARE 0.1      /* error of a model of friction that stays, relative to its bound */
+#define PROGRESS 0.7        /* of the bounds, without which there is no other solution */
+#define NEAR_SHARE 0.05     /* error of a model of friction that stays, relative to its bound */
 #define NEAR_TOLERANCE 1e-3 /* or to the largest impulse of the island */
 #define STALLED 0.2         /* error left by a solution, beyond which no model stays */
-#define SHORT 0.99          /* part of a step: next, */
-#define SECANT 0.5          /* this part of the slopes of friction is that of secants */
 #define MOST_CHANGE 2.0     /* of friction, relative to mu and the changes of impulses */
 #define STICKS_BIT 2
 
@@ -115,7 +113,7 @@ static void rows_begin(const View *view)
         if (memory_of(view, friction->touch).active >> STICKS_BIT & 1)
             hrp_friction_hold(friction);
         else
-            hrp_friction_linearize(view->system, friction, 0.0);
+            hrp_friction_linearize(view->system, friction);
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++)
         row_begin(&touch_at(view, i)->row, 0.0, dInfinity,
@@ -448,36 +446,29 @@ static void step_shorten(const View *view, dReal x)
         dReal *rate = view->frictions[i]->rate, *before = view->frictions[i]->rate_before;
         for (int r = 0; r < 3; r++)
             rate[r] = before[r] + x * (rate[r] - before[r]);
+        hrp_friction_update(view->frictions[i]);
     }
 }
 
-/* Whether friction is nearly that of its models, so that their slopes may stay. */
-static int is_near(const View *view, dReal largest)
+/* Whether the friction of a patch is nearly that of its model, so that its slope may stay. */
+static int is_near(const View *view, Friction *friction, dReal largest)
 {
-    for (int i = 0; i < view->friction_count; i++) {
-        Friction *friction = view->frictions[i];
-        if (hrp_friction_error(view->system, friction) >
-            NEAR_SHARE * friction->mu * friction->load + NEAR_TOLERANCE * largest)
-            return 0;
-    }
-    return 1;
+    return hrp_friction_error(view->system, friction) <=
+           NEAR_SHARE * friction->mu * friction->load + NEAR_TOLERANCE * largest;
 }
 
-/* Begin the next step of Newton's method where the last one led. The slopes of friction stay if
- * they may, and no row becomes free or fixed: then the next solution needs no other factor. Else a
- * part of them may be that of secants. */
-static void rows_linearize(const View *view, int may_stay, dReal secant)
+/* Begin the next step of Newton's method where the last one led; largest: impulse of the island.
+ * Slopes of friction that is near its model stay, if they may: columns of the factor that no other
+ * row changes stay, too. */
+static void rows_linearize(const View *view, int may_stay, dReal largest)
 {
-    for (int i = 0; i < view->row_count; i++) {
-        const int was_free = view->rows[i]->is_free;
+    for (int i = 0; i < view->row_count; i++)
         row_classify(view->rows[i]);
-        may_stay &= view->rows[i]->is_free == was_free;
-    }
     for (int i = 0; i < view->friction_count; i++)
-        if (may_stay)
+        if (may_stay && is_near(view, view->frictions[i], largest))
             hrp_friction_shift(view->system, view->frictions[i]);
         else
-            hrp_friction_linearize(view->system, view->frictions[i], secant);
+            hrp_friction_linearize(view->system, view->frictions[i]);
 }
 
 /* Return the largest error of friction's bounds, beside those that follow from normal impulses. */
@@ -513,8 +504,7 @@ static int minimize(const View *view, int *iteration, dReal most_lag)
         dReal x = is_first ? 1.0 : hrp_line_search(view);
         if (x < 1.0)
             step_shorten(view, x);
-        rows_linearize(view, check.friction < STALLED * before && is_near(view, check.largest),
-                       x < SHORT ? SECANT : 0.0);
+        rows_linearize(view, check.friction < STALLED * before, check.largest);
         before = check.friction;
     }
     return 1;
@@ -575,11 +565,14 @@ static int solve_loads(const View *view, int iteration)
     for (int load = 1;; load++) {
         if (!minimize(view, &iteration, load == MAX_LOADS ? 0.0 : most_lag))
             return 0;
-        const dReal lag = loads_lag(view), largest = solution_check(view).largest;
-        if (!loads_update(view, largest) || lag >= most_lag || load == MAX_LOADS)
+        const dReal lag = loads_lag(view);
+        const Check check = solution_check(view);
+        const int was_solved = is_solved(view, &check, lag);
+        const int changes = loads_update(view, check.largest);
+        if ((!changes && was_solved) || lag >= most_lag || load == MAX_LOADS)
             return 1;
-        most_lag = PROGRESS * lag;
-        rows_linearize(view, is_near(view, largest), 0.0);
+        most_lag = changes ? PROGRESS * lag : 0.0; /* 0: what was rough is to be solved */
+        rows_linearize(view, 1, check.largest);
     }
 }
 

@@ -316,6 +316,8 @@ static void point_add(System *system, Friction *friction, dReal x, dReal y, dRea
     pair->x[side] = x;
     pair->y[side] = y;
     pair->reach[side] = reach;
+    pair->arm_a[side] = friction->along[0] * y;
+    pair->arm_b[side] = friction->along[1] * x;
     pair->share[side] = share;
 }
 

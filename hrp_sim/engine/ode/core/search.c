@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define MAX_SEARCHES 40
-#define TOLERANCE 1e-3 /* of the derivative, relative to that of the whole step */
+#define TOLERANCE 1e-3 /* of the derivative, relative to those at both ends of the step */
 
 /* A line search along Newton's step d: the derivative of the minimized function at x d. That of
  * Newton's model is zero at x = 1, so the part without bounds follows from the impulses there. */
@@ -80,10 +80,12 @@ dReal hrp_line_search(const View *view)
 {
     Search state = {.smooth = smooth_curvature(view), .x = 1.0};
     dReal lower = 0.0, upper = 1.0;
+    for (int i = 0; i < view->friction_count; i++)
+        hrp_friction_search_begin(view->system, view->frictions[i]);
     rows_search(view, &state);
     if (!(state.derivative > 0.0) || !(state.curvature > 0.0))
         return 1.0;
-    const dReal tolerance = TOLERANCE * state.derivative;
+    const dReal tolerance = TOLERANCE * min_real(state.derivative, state.smooth);
     for (int i = 0; i < MAX_SEARCHES; i++) {
         if (state.derivative > 0.0)
             upper = state.x;

@@ -131,7 +131,9 @@ typedef struct {
     Pair x, y;  /* from the middle of the patch, along both tangents, in [m] */
     Pair reach; /* of the piece of a line that each stands for: its turning is slip, too, in [m] */
     Pair share; /* of the area; all sum up to 1 */
+    Pair arm_a, arm_b; /* y and x, scaled by the shares of mu along the tangents */
     Pair bound; /* of the impulse */
+    Pair along_step[3]; /* square of the slip at x of a step: its factors of 1, 2 x and x^2 */
 } FrictionPoints;
 
 enum { AREA_POINT, AREA_LINE, AREA_DISC, AREA_POLYGON };
@@ -140,8 +142,7 @@ enum { AREA_POINT, AREA_LINE, AREA_DISC, AREA_POLYGON };
 typedef struct {
     dReal rate[3];
     dReal impulse[3], slope[6]; /* xx, xy, x turn, yy, y turn, turn turn */
-    dReal secant[6]; /* likewise: the impulse is minus its product with the slip */
-    int sticks; /* whether no point slips */
+    int sticks;   /* whether no point slips */
 } Response;
 
 /* A patch, the contact points of two links with one normal, and its friction: two rows along
@@ -169,10 +170,13 @@ typedef struct {
     dReal load_change;      /* by which its contact points last differed from it */
     dReal before[3];        /* velocities along the rows before the step, from the surfaces' own */
     dReal rate[3], rate_before[3];  /* J dv of the current solution, and of the one before */
-    dReal base[3], slope[6]; /* Newton's model: base - slope rate; slope: upper triangle */
+    dReal base[3], slope[6]; /* Newton's model: base - slope rate; slope: see Response */
     dReal impulse[3];       /* of the model at the current solution */
     int sticks;             /* whether no point slips, in the model */
     int is_known;           /* whether the response is that for the current bounds */
+    dReal secant;           /* part of the slope that is one of secants, see friction.h */
+    int holds;              /* whether no point slips along a step, whose derivative is then */
+    dReal along_step[2];    /* this, with its factors of 1 and x; else the model's part of it */
     dReal assembled[6];     /* the slope in the matrix that was assembled last */
     dReal J_first[18], J_second[18]; /* from here on not cleared before they are set */
     Response response;      /* at the rates that were last asked for */
