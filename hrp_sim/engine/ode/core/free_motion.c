@@ -279,6 +279,7 @@ typedef struct {
 WIDE static void turn_freely(const Spin *spin, const Turning *at, dReal time)
 {
     Quad R[3][3], v[3], w[3], P[3], q[4], turned[4], own[4], turn[4], sine;
+    const int are_spheres = are_small(spin->first * spin->first + spin->last * spin->last, 0.0);
     for (int i = 0; i < 3; i++) {
         w[i] = numbers_at(at->w, i);
         for (int k = 0; k < 3; k++)
@@ -297,20 +298,26 @@ WIDE static void turn_freely(const Spin *spin, const Turning *at, dReal time)
     sine_cosine(square, &sine, &turn[0]);
     for (int i = 0; i < 3; i++)
         turn[1 + i] = sine * ratio * P[i];
-    deviation(spin, P, time, own);
-    if (lag.is_any)
-        turn_further(&lag, P, own);
-    multiply(turned, turn, own);
+    if (are_spheres)
+        memcpy(turned, turn, sizeof turned);
+    else {
+        deviation(spin, P, time, own);
+        if (lag.is_any)
+            turn_further(&lag, P, own);
+        multiply(turned, turn, own);
+    }
     multiply_transposed(v, spin->axis, turned + 1);
     memcpy(turned + 1, v, sizeof v); /* from the principal axes to the frames of the groups */
     memcpy(own, q, sizeof own);
     multiply(q, own, turned);
     normalize(q);
     rotation_of(R, q);
-    for (int i = 0; i < 3; i++)
-        P[i] *= spin->inverse[i];
-    multiply_transposed(v, spin->axis, P);
-    multiply_matrix(w, R, v);
+    if (!are_spheres) {
+        for (int i = 0; i < 3; i++)
+            P[i] *= spin->inverse[i];
+        multiply_transposed(v, spin->axis, P);
+        multiply_matrix(w, R, v);
+    }
     UNROLLED for (int lane = 0; lane < SPIN_LANES; lane++)
     {
         for (int i = 0; i < 4; i++)
