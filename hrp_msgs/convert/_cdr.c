@@ -74,7 +74,7 @@ static int fill_from_memory(Layout *layout, char code, int64_t places, PyObject 
         PyErr_Clear();
         return 0;
     }
-    char type = view.format && !view.format[1] ? view.format[0] : 0;
+    char type = view.format && view.format[0] && !view.format[1] ? view.format[0] : 0;
     if (view.itemsize == sizeof(int64_t)) /* numpy calls these "long" */
         type = type == 'l' ? 'q' : type == 'L' ? 'Q' : type;
     int is_narrowed = code == 'f' && type == 'd';
