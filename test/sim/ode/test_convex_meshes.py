@@ -100,7 +100,7 @@ def test_equal_parts_are_examined_once(monkeypatch):
     def examine(mesh):
         calls.append(mesh)
 
-    monkeypatch.setattr("hrp_sim.engine.articulation.collision_shapes.convex_equivalent", examine)
+    monkeypatch.setattr("hrp_model.collision.hull.convex_equivalent", examine)
     again = geoms(part)
     assert not calls
     np.testing.assert_array_equal(found.size, again.size)

@@ -345,7 +345,7 @@ name: UR5-like
 links:
   - { name: BASE, joint_type: fixed }
   - &LINK { name: SHOULDER, parent: BASE, translation: [ 0, 0, 0.089 ], joint_type: revolute,
-      joint_id: 0, joint_axis: [ 0, 0, 1 ], mass: 4.0,
+      joint_id: 0, joint_axis: [ 0, 0, 1 ], rotor_inertia: 0.5, mass: 4.0,
       inertia: [ 0.2, 0, 0, 0, 0.2, 0, 0, 0, 0.2 ] }
   - { <<: *LINK, name: UPPER_ARM, parent: SHOULDER, translation: [ 0, 0.136, 0 ], joint_id: 1,
       joint_axis: [ 0, 1, 0 ] }
