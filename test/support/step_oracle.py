@@ -455,8 +455,27 @@ def _solve_rows(mass, f, rows):
     c = target - J @ cho_solve((mass, True), f)
     bounds = lower[free], upper[free]
     half = solve_triangular(L, c, lower=True)
-    p[free] = lsq_linear(L.T, half, bounds, method="bvls", tol=1e-15, max_iter=1000).x
+    start = lsq_linear(L.T, half, bounds, method="bvls", tol=1e-15, max_iter=1000).x
+    p[free] = _polished(D, c, start, *bounds)
     return p, cho_solve((mass, True), f + J.T @ p[free])
+
+
+def _polished(D, c, x, lower, upper):
+    """Return x within its bounds, with D x = c where it is at none.
+
+    Where D is ill-conditioned, the search that led to x may have ended with a wrong bound. A
+    primal-dual active set method begins with the bounds found.
+    """
+    for _ in range(_ROUNDS):
+        wanted = x + (c - D @ x) / np.diag(D)
+        inside, x = (lower < wanted) & (wanted < upper), np.clip(wanted, lower, upper)
+        held = D[:, ~inside] @ x[~inside]
+        x[inside] = np.linalg.solve(D[np.ix_(inside, inside)], (c - held)[inside])
+        if np.all(inside == ((lower < x) & (x < upper))):
+            rates = (c - D @ x)[~inside] * np.where(x == lower, 1.0, -1.0)[~inside]
+            if np.all(rates <= 0.0):
+                break
+    return x
 
 
 def _group(groups, number):
