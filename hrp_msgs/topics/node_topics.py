@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -83,6 +84,7 @@ class NodeTopic:
         self._node = node
         self._recording = recording
         self._sender, self._outlet, self._failed = sender, None, 0
+        self._next_log = 0.0
         with creating(f"topic '{name}'"):
             self._publisher = node.create_publisher(message_type, name, **changeable(profile(qos)))
         self.name: str = self._publisher.topic_name
@@ -130,9 +132,11 @@ class NodeTopic:
             self._log(self._sender.error)
 
     def _log(self, error: str) -> None:
+        if (now := time.monotonic()) < self._next_log:  # rclpy would throttle all topics as one
+            return
+        self._next_log = now + _LOG_PERIOD
         self._node.get_logger().error(
-            f"{self.name}: a message cannot be published: {one_line(error)}",
-            throttle_duration_sec=_LOG_PERIOD,
+            f"{self.name}: a message cannot be published: {one_line(error)}"
         )
 
     def has_subscribers(self) -> bool:
