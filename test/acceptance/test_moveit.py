@@ -18,7 +18,6 @@ from geometry_msgs.msg import Point, Pose, PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_tools import MoveIt
 from paths import MODELS
-from rclpy.action import ActionClient
 from ros_peer import Peer
 from ros_tools import needs
 from simulation_interfaces import msg
@@ -129,7 +128,7 @@ def position(peer, name):
 
 def grip(peer, action, where):
     """Close a gripper as far as it can; MoveIt plans no way into what it is to hold."""
-    client = ActionClient(peer.node, GripperCommand, action)
+    client = peer.action_client(GripperCommand, action)
     peer.wait_until("the gripper", client.server_is_ready)
     goal = GripperCommand.Goal()
     goal.command.position = where

@@ -11,7 +11,6 @@ pytest.importorskip("control_msgs.action", reason="control_msgs is not installed
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
-from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
 from ros_peer import Peer
 from ros_session import session
@@ -32,9 +31,7 @@ class World:
 
     def __init__(self, running, peer: Peer) -> None:
         self.running, self.peer = running, peer
-        self.client = ActionClient(
-            peer.node, FollowJointTrajectory, "arm_2/follow_joint_trajectory"
-        )
+        self.client = peer.action_client(FollowJointTrajectory, "arm_2/follow_joint_trajectory")
 
     def add(self) -> None:
         placement = Placement(name="arm-2", body=load_body(ARM), X_WL=Pose(p=(2, 1, 0)), fixed=True)

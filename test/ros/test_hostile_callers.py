@@ -27,7 +27,6 @@ from geometry_msgs.msg import PoseStamped, Vector3, WrenchStamped
 from paths import MODELS, ROOT
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from rclpy.action import ActionClient
 from ros.hostile_texts import TEXTS
 from ros.ros_caller import Caller
 from ros_peer import ENVIRONMENT, PATIENCE, program_of, running
@@ -145,7 +144,7 @@ def test_trajectories_that_mean_nothing_are_warned_of(caller):
 
 @pytest.fixture(scope="module")
 def action(shared):
-    client = ActionClient(shared.caller.node, FollowJointTrajectory, "/follow_joint_trajectory")
+    client = shared.caller.action_client(FollowJointTrajectory, "/follow_joint_trajectory")
     shared.caller.wait_until("the action", client.server_is_ready)
     return client
 

@@ -15,7 +15,6 @@ pytest.importorskip("control_msgs.action", reason="control_msgs is not installed
 
 from control_msgs.action import FollowJointTrajectory
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.action import ActionClient
 from ros_peer import Peer, program_of, running
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
@@ -74,7 +73,7 @@ def test_a_goal_costs_nothing_while_it_is_followed_nor_while_the_world_stands_st
     # The clock of the system would be that of the simulation, and stand still with it.
     process = run("hrp_sim.ros.sim_node", f"world:={WORLD}", "use_sim_time:=true", SLOWLY)
     peer.follow("/clock", Clock)
-    client = ActionClient(peer.node, FollowJointTrajectory, "follow_joint_trajectory")
+    client = peer.action_client(FollowJointTrajectory, "follow_joint_trajectory")
     peer.wait_until("an action server", client.server_is_ready)
     point = JointTrajectoryPoint(positions=[1.0], time_from_start=duration(10**12))
     goal = FollowJointTrajectory.Goal(

@@ -11,7 +11,6 @@ from action_msgs.msg import GoalStatus
 from control_msgs import action as actions
 from package_tools import write
 from paths import MODELS
-from rclpy.action import ActionClient
 from ros_peer import Peer
 from ros_session import ended, session
 from silent_diagnostics import silent
@@ -76,13 +75,13 @@ class Robot:
     def __init__(self, peer: Peer, run: Run) -> None:
         self.peer = peer
         self.run = run
-        self._clients: dict[str, ActionClient] = {}
+        self._clients = {}
 
     def send(self, name: str, goal):
         """Send a goal, and return its handle and the future of its result."""
         kind = type(goal).__name__.removesuffix("_Goal")
         if name not in self._clients:
-            client = ActionClient(self.peer.node, getattr(actions, kind), name)
+            client = self.peer.action_client(getattr(actions, kind), name)
             self._clients[name] = client
         client = self._clients[name]
         self.peer.wait_until("an action server", client.server_is_ready)

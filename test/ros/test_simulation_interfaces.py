@@ -14,7 +14,6 @@ from action_msgs.msg import GoalStatus
 from controlled_run import BOX
 from geometry_msgs.msg import PoseStamped, Vector3
 from paths import MODELS
-from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile
 from ros_peer import PATIENCE, Peer, running
 from rosgraph_msgs.msg import Clock
@@ -176,7 +175,7 @@ def steps(simulator):
     """A client of the action that hears its feedback."""
     client, qos = simulator[0], QoSProfile(depth=100)
     name = "sim_node/simulate_steps"
-    action = ActionClient(client.node, SimulateSteps, name, feedback_sub_qos_profile=qos)
+    action = client.action_client(SimulateSteps, name, feedback_sub_qos_profile=qos)
     client.wait_until("the action", action.server_is_ready)
     return action
 

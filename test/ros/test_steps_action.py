@@ -8,7 +8,6 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("simulation_interfaces.action", reason="simulation_interfaces is not installed")
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
-from rclpy.action import ActionClient
 from rclpy.qos import qos_profile_action_status_default
 from ros_peer import Peer
 from simulation_interfaces.action import SimulateSteps
@@ -44,7 +43,7 @@ class Simulator:
         self.action = StepsAction(self.server.node, SimulateSteps, name, self)
         self._status = f"{name}/_action/status"
         self.peer.follow(self._status, GoalStatusArray, qos_profile_action_status_default)
-        self.client = ActionClient(self.peer.node, SimulateSteps, name)
+        self.client = self.peer.action_client(SimulateSteps, name)
         self.peer.wait_until("an action server", self.client.server_is_ready)
         counted = lambda: self.peer.node.count_publishers(self._status)  # noqa: E731
         self.peer.wait_until("its states", counted)

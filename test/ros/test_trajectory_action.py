@@ -15,7 +15,6 @@ pytest.importorskip("control_msgs.action", reason="control_msgs is not installed
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
-from rclpy.action import ActionClient
 from ros_peer import Peer, stamp_ns
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -82,7 +81,7 @@ class Robot:
         self.peer, self.server = Peer(), Peer()
         self.follower = Follower(f"/{name}")
         self.action = TrajectoryAction(self.server.node, name, self.follower)
-        self.client = ActionClient(self.peer.node, FollowJointTrajectory, name)
+        self.client = self.peer.action_client(FollowJointTrajectory, name)
         self.feedback: list = []
         self.peer.wait_until("an action server", self.client.server_is_ready)
         listeners, feedback = self.server.node.count_subscribers, f"/{name}/_action/feedback"

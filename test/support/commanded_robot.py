@@ -8,7 +8,6 @@ from control_msgs.action import FollowJointTrajectory
 from paths import MODELS
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
-from rclpy.action import ActionClient
 from ros_peer import Peer, node_and_peer, stamp_ns
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -33,7 +32,7 @@ class Robot:
         self.peer, self.log = peer, log
         peer.follow("joint_states", JointState)
         self.states = peer.messages["joint_states"]
-        self.client = ActionClient(peer.node, FollowJointTrajectory, "follow_joint_trajectory")
+        self.client = peer.action_client(FollowJointTrajectory, "follow_joint_trajectory")
         self.feedback: list = []
         self._publishers: dict = {}
         peer.wait_for("joint_states")

@@ -27,7 +27,6 @@ from moveit_msgs.srv import (
     GetPositionFK,
     GetStateValidity,
 )
-from rclpy.action import ActionClient
 from ros_peer import LATCHED, matrix_of, stamp_ns
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
@@ -79,10 +78,8 @@ class MoveIt:
         peer.node.create_subscription(JointState, f"{self._prefix}joint_states", self._keep, 10)
         for topic, qos in (("/tf", 10), ("/tf_static", LATCHED)):
             peer.node.create_subscription(TFMessage, topic, self._place, qos)
-        self._move = ActionClient(peer.node, MoveGroup, f"{self._prefix}move_action")
-        self._execute = ActionClient(
-            peer.node, ExecuteTrajectory, f"{self._prefix}execute_trajectory"
-        )
+        self._move = peer.action_client(MoveGroup, f"{self._prefix}move_action")
+        self._execute = peer.action_client(ExecuteTrajectory, f"{self._prefix}execute_trajectory")
         peer.wait_until("move_group", self._move.server_is_ready)
         peer.wait_until("joint states", lambda: self.states)
         peer.wait_until(f"the pose of {tip}", lambda: self.tip_pose() is not None)

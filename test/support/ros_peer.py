@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,14 @@ class Peer:
 
         self.node.create_subscription(message_type, topic, keep, qos)
 
+    def action_client(self, kind: type, name: str, **options: Any) -> ActionClient:
+        """Return a client of an action.
+
+        It is made in the receiving thread, because that of ROS 2 Kilted joins its node before it
+        has what the executor asks of it.
+        """
+        return self.at_once(partial(ActionClient, self.node, kind, name, **options))
+
     def serve(self, node: Node) -> None:
         """Serve another node of this context, too, until ``close``, which also destroys it."""
         self._served.append(node)
@@ -109,6 +117,7 @@ class Peer:
         with self._arrived:
             while not condition():
                 assert time.monotonic() < deadline, f"waited in vain for: {what}"
+                assert self._thread.is_alive() or self._ended.is_set(), f"cannot receive: {what}"
                 self._arrived.wait(timeout=0.02)
 
     def wait_for(self, topic: str, count: int = 1) -> list:
