@@ -10,7 +10,7 @@ import pytest
 from page_tools import headed_rows
 from paths import ROOT
 
-pytestmark = pytest.mark.slow  # test_docs checks links and tables of the pages
+pytestmark = pytest.mark.slow  # test_docs checks what pages link to, list and show
 IMPORTS = re.compile(r"^from hrp_(?:model|sim)[\w.]* import (.+)$", re.M)
 LOADED = re.compile(
     r"<(?:script|img|iframe|source)[^>]* src=\"(https?:|//)|<link[^>]* href=\"(https?:|//)"
