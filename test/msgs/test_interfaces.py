@@ -65,9 +65,11 @@ def test_what_was_built_here_has_the_official_types(package):
 def test_tf_goes_out_under_the_official_hash(monkeypatch):
     rclpy = pytest.importorskip("rclpy", reason="ROS 2 is not installed")
     messages = pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not installed")
+    from ros_peer import DOMAIN_ID
+
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=78)
+    rclpy.init(context=context, domain_id=DOMAIN_ID)
     node = rclpy.create_node("hashes", context=context, enable_rosout=False)
     try:
         node.create_publisher(messages.TFMessage, "type_of_tf", 1)

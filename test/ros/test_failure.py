@@ -133,3 +133,14 @@ def test_a_world_that_blows_up_stands_still_and_a_reset_brings_it_back(lever):
 
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 0, log.read_text(encoding="utf-8")
+
+
+def test_who_waits_for_a_node_that_cannot_start_learns_why(tmp_path, monkeypatch):
+    """So that a failing test does not wait for long."""
+    monkeypatch.setattr("ros_peer._AFTERMATH", 0.0)
+    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", "world:=missing.yaml"]
+    with (
+        node_and_peer(arguments, tmp_path / "log.txt") as (peer, _),
+        pytest.raises(AssertionError, match=r"status \d+:\n[^$]*missing.yaml"),
+    ):
+        peer.wait_for("/clock")

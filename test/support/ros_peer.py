@@ -34,6 +34,10 @@ atexit.register(_STACK.close)
 DOMAIN_ID = _STACK.enter_context(reserved_domain())
 ENVIRONMENT = {**environment_of(DOMAIN_ID), "PYTHONUNBUFFERED": "1"}
 PATIENCE = 300.0  # [s]; how long a loaded machine may take before a test gives up
+_AFTERMATH = 10.0  # [s]; how long what a failed process has sent may take to arrive
+# How processes of ``running`` end unless they fail: while they run, by themselves, by a signal.
+_GOOD_ENDS = {None, 0, *(sign * n + k for n in (2, 9, 15) for sign, k in ((-1, 0), (1, 128)))}
+_RUNNING: dict[subprocess.Popen, Path] = {}  # the log of each
 RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(
     depth=10,
@@ -112,11 +116,16 @@ class Peer:
         self._executor.add_node(node)
 
     def wait_until(self, what: str, condition: Callable[[], object]) -> None:
-        """Return when a condition holds; it is looked at again when a message or answer arrives."""
+        """Return when a condition holds; it is looked at again when a message or answer arrives.
+
+        Nothing is awaited for long of a process of ``running`` that has failed.
+        """
         deadline = time.monotonic() + PATIENCE
         with self._arrived:
             while not condition():
-                assert time.monotonic() < deadline, f"waited in vain for: {what}"
+                if failures := _failures():
+                    deadline = min(deadline, time.monotonic() + _AFTERMATH)
+                assert time.monotonic() < deadline, f"waited in vain for: {what}\n{failures}"
                 assert self._thread.is_alive() or self._ended.is_set(), f"cannot receive: {what}"
                 self._arrived.wait(timeout=0.02)
 
@@ -232,9 +241,11 @@ def running(
             cwd=folder,
             start_new_session=True,
         )
+        _RUNNING[process] = log
         try:
             yield process
         finally:
+            del _RUNNING[process]
             if process.poll() is None and not killed:
                 os.killpg(process.pid, signal.SIGTERM)
                 with suppress(subprocess.TimeoutExpired):
@@ -245,6 +256,15 @@ def running(
             process.stdin.close()
             if command[0] != sys.executable:
                 _wait_for_program(process)
+
+
+def _failures() -> str:
+    """Return which processes have failed and what they printed; empty if none has."""
+    return "\n".join(
+        f"{process.args} ended with status {process.returncode}:\n{log.read_text(errors='replace')}"
+        for process, log in list(_RUNNING.items())
+        if process.poll() not in _GOOD_ENDS
+    )
 
 
 def _wait_for_program(process: subprocess.Popen) -> None:

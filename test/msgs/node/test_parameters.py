@@ -11,6 +11,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from ros_peer import DOMAIN_ID
 
 from hrp_msgs.node.parameters import DerivedParams, Param, declare, usage
 from hrp_msgs.node.start import WrongUseError
@@ -29,7 +30,7 @@ def node(monkeypatch):
     """Make a node that was started with these parameters, alone in a context of its own."""
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=77)
+    rclpy.init(context=context, domain_id=DOMAIN_ID)
     nodes = []
 
     def make(**parameters):

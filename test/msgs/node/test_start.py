@@ -8,6 +8,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 import rclpy
 from rclpy.node import Node
+from ros_peer import DOMAIN_ID
 from std_msgs.msg import Empty
 
 from hrp_msgs.node.start import WrongUseError, destroy, init_ros
@@ -23,7 +24,7 @@ def context(monkeypatch):
 
 def test_arguments_that_ros_cannot_read_are_told(context):
     with pytest.raises(WrongUseError, match="ROS cannot start"):
-        init_ros(["--ros-args", "-p", "no value"], context=context, domain_id=77)
+        init_ros(["--ros-args", "-p", "no value"], context=context, domain_id=DOMAIN_ID)
 
 
 def test_domains_that_would_end_the_process_are_refused(context, monkeypatch):
@@ -35,7 +36,7 @@ def test_domains_that_would_end_the_process_are_refused(context, monkeypatch):
 # Interrupts in weakref callbacks are lost.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_node_is_destroyed_wherever_ctrl_c_interrupted_the_creation_of_a_subscription(context):
-    init_ros([], context=context, domain_id=77)
+    init_ros([], context=context, domain_id=DOMAIN_ID)
 
     def calls_until_interrupt(moment):
         """Return how many functions of Python were called, at most to this one."""
