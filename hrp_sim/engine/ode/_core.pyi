@@ -9,6 +9,7 @@ from hrp_sim.engine.articulation.articulation import Articulation
 from hrp_sim.engine.ode.saved_state import SavedBody
 from hrp_sim.engine.state import BodyMotion, ExternalWrench, JointDrive
 
+FAULT_NONE: int
 FAULT_DRIVE: int
 FAULT_TRACK: int
 FAULT_STATE: int
@@ -117,7 +118,7 @@ class World:
     def interrupt(self) -> None: ...
     @property
     def steps_done(self) -> int: ...
-    def step(self, count: int, /) -> tuple[int, int, int, int] | None: ...
+    def step(self, count: int, /) -> tuple[int, int, int] | None: ...
     def cast_rays(
         self,
         origins: Array,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -378,21 +378,12 @@ class OdeEngine:
             raise ValueError(f"the number of steps must not be negative, not {count}")
         self._has_points = False
         try:
-            fault = world.step(count)
+            report = world.step(count)
         finally:  # signal handlers may raise exceptions in the call or right after it
             self._time_ns += world.steps_done * self._step_ns
-        if failed := world.read_failed_pairs():
-            self._warn_of_failed_pairs(failed)
-        if fault is None:
-            self._has_points = count > 0
-            if world.message_count >= MANY_MESSAGES and not self._has_warned:
-                self._has_warned = True
-                warn_of_messages(self._time_ns)
-            return
-        kind, _, number, index = fault
-        if kind == _core.FAULT_INTERRUPTED:
-            raise StepInterrupted
-        raise self._failure(kind, number, index)
+        if report is not None:
+            self._report(*report)
+        self._has_points = count > 0
 
     def interrupt(self) -> None:
         """Ask for a step that is being taken, or the adding of a body, to be given up.
@@ -434,21 +425,29 @@ class OdeEngine:
         if self._world.broken:
             raise PhysicsError("ODE has failed in a step; the world can only be reset")
 
-    def _warn_of_failed_pairs(self, failed: Collection[tuple[int, int, int, int]]) -> None:
-        """Warn, once per pair, of links whose contacts ODE failed to find."""
-        new = set(failed) - self._failed_pairs
-        self._failed_pairs |= new
-        of = {entry.number: entry.initial for entry in self._entries.values()}
-        pairs = (((of[i], a), (of[j], b)) for i, a, j, b in sorted(new))
-        warn_of_failed_contacts(pairs, self._time_ns)
+    def _report(self, fault: int, number: int, index: int) -> None:
+        """Warn of problems that ODE had in steps, once each; raise the error if they failed.
 
-    def _failure(self, kind: int, number: int, index: int) -> PhysicsError:
-        step = self._time_ns // self._settings.step_ns
-        when = f"at {self._time_ns / 1e9:.6g} s (step {step})"
-        if kind == _core.FAULT_SOLVER:
-            return solver_error(when)
-        entry = next(e for e in self._entries.values() if e.number == number)
-        return body_error(kind, index, entry.initial, entry.simulated, when)
+        Args:
+            fault: A ``_core.FAULT_...``.
+            number: Of a body.
+            index: See ``body_error``.
+        """
+        new = set(self._world.read_failed_pairs()) - self._failed_pairs
+        self._failed_pairs |= new
+        of = {entry.number: entry for entry in self._entries.values()}
+        pairs = (((of[i].initial, a), (of[j].initial, b)) for i, a, j, b in sorted(new))
+        warn_of_failed_contacts(pairs, self._time_ns)
+        when = f"at {self._time_ns / 1e9:.6g} s (step {self._time_ns // self._step_ns})"
+        if fault == _core.FAULT_INTERRUPTED:
+            raise StepInterrupted
+        if fault == _core.FAULT_SOLVER:
+            raise solver_error(when)
+        if fault != _core.FAULT_NONE:
+            raise body_error(fault, index, of[number].initial, of[number].simulated, when)
+        if self._world.message_count >= MANY_MESSAGES and not self._has_warned:
+            self._has_warned = True
+            warn_of_messages(self._time_ns)
 
     def _place_base(self, entry: EngineBody, X_WB: Pose) -> None:
         """Move the static links of a body with a fixed root to a new pose of the root."""

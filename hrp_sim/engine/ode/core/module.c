@@ -205,11 +205,11 @@ static PyObject *object_step(WorldObject *object, PyObject *argument)
     hrp_world_step(&object->world, count, &fault);
     hrp_object_end(object);
     object->world.steps_done = fault.done;
-    if (fault.kind == FAULT_NONE)
-        Py_RETURN_NONE;
     if (PyErr_Occurred()) /* a signal handler raised it */
         return NULL;
-    return Py_BuildValue("(illi)", fault.kind, fault.done, fault.body, fault.index);
+    if (fault.kind == FAULT_NONE && !object->world.failed_count && !hrp_message_count)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(ili)", fault.kind, fault.body, fault.index);
 }
 
 static PyObject *object_interrupt(WorldObject *object, PyObject *Py_UNUSED(none))
@@ -459,7 +459,8 @@ static PyMethodDef methods[] = {
      "write_sleep(bodies, contacts, values): let bodies sleep, with their contacts."},
     {"reset", (PyCFunction)object_reset, METH_NOARGS, "Reset every body to its initial state."},
     {"step", (PyCFunction)object_step, METH_O,
-     "step(count): advance; return None, or (fault, steps done, body id, index)."},
+     "step(count): advance; return None, or (fault, body id, index) if it failed or ODE had "
+     "problems."},
     {"interrupt", (PyCFunction)object_interrupt, METH_NOARGS,
      "Give up a step that is being taken, in any thread."},
     {"cast_rays", (PyCFunction)object_cast_rays, METH_VARARGS,
@@ -572,6 +573,7 @@ static const struct {
     const char *name;
     int value;
 } constants[] = {
+    {"FAULT_NONE", FAULT_NONE},
     {"FAULT_DRIVE", FAULT_DRIVE},
     {"FAULT_TRACK", FAULT_TRACK},
     {"FAULT_STATE", FAULT_STATE},
