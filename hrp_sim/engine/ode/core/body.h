@@ -49,9 +49,10 @@ typedef struct {
     int is_on;
 } Row;
 
-/* How a joint holds two groups; the first is not the world. Index 0 is the first, 1 the second. */
+/* How a joint holds two groups; the first is not the world. Index 0 is the first, 1 the second:
+ * points and directions are in their frames, or in W. */
 typedef struct {
-    int kind, axis_owner;    /* axis_owner: of XY and Z joints */
+    int kind, axis_owner;    /* axis_owner: of XY and Z joints, which group has the axis */
     dBodyID first, second;   /* the second may be NULL, the world */
     dReal anchor[2][3], axis[2][3];
     dQuaternion relative;    /* orientation of the second in the first */
@@ -90,12 +91,8 @@ typedef struct {
 } Joint;
 
 typedef struct {
-    int kind;
     Attachment attachment;
-    dJointID joint;                 /* NULL where ODE has no such joint: see loop_hold */
-    dBodyID a, b;                   /* NULL is the world */
-    dReal p_a[3], p_b[3];           /* the two points, in the frames of a and b or in W */
-    dReal axis[3], across[3];       /* orthogonal unit vectors in the frame of a, or in W */
+    dJointID joint; /* NULL where ODE has no such joint: see loop_hold */
 } Loop;
 
 /* A mimic joint: q of the follower = ratio * q of the leader + offset. The exact solver alone holds

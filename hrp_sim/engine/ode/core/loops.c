@@ -98,79 +98,67 @@ static void frame_read(Frame *frame, const Flat *flat, FlatField R, FlatField p,
  * The two joint frames need not coincide in the initial posture: one group is moved temporarily so
  * that they do while the joint is created. The joint then corrects the error.
  */
-static void loop_create(World *world, Loop *loop, const Frame *in_a, const Frame *in_b,
-                        const dReal axis_J[3])
+static void loop_create(World *world, Loop *loop, int kind, const dBodyID groups[2],
+                        const Frame frames[2], const dReal axis_J[3])
 {
+    const int side = groups[1] != NULL; /* which group is moved */
+    dBodyID moved = groups[side], other = groups[!side];
     Frame X_WJ;
     dReal axis[3], p[3];
     dMatrix3 R;
-    dBodyID moved = loop->b ? loop->b : loop->a, other = loop->b ? loop->a : NULL;
-    const Frame *in_moved = loop->b ? in_b : in_a, *in_other = loop->b ? in_a : in_b;
-    frame_into_world(&X_WJ, other, in_other);
+    frame_into_world(&X_WJ, other, &frames[!side]);
     rotate3(axis, X_WJ.R, axis_J);
     memcpy(p, dBodyGetPosition(moved), sizeof p);
     memcpy(R, dBodyGetRotation(moved), sizeof R);
-    group_place_frame(moved, &X_WJ, in_moved);
-    loop->joint = joint_create(world->world, loop->kind, moved, other, X_WJ.p, axis);
-    const dReal *at = loop->kind != LOOP_FIXED ? X_WJ.p : dBodyGetPosition(other ? other : moved);
-    hrp_attachment_init(&loop->attachment, loop->kind, moved, other, at, axis);
+    group_place_frame(moved, &X_WJ, &frames[side]);
+    loop->joint = joint_create(world->world, kind, moved, other, X_WJ.p, axis);
+    const dReal *at = kind != LOOP_FIXED ? X_WJ.p : dBodyGetPosition(other ? other : moved);
+    hrp_attachment_init(&loop->attachment, kind, moved, other, at, axis);
     dBodySetRotation(moved, R);
     dBodySetPosition(moved, p[0], p[1], p[2]);
 }
 
-/* Describe an XY or a Z joint: its axis and one point belong to a, the other point to b. */
-static void plane_attach(Loop *loop)
+/* Describe an XY or a Z joint: its axis and one point belong to the first group, the other point to
+ * the second. */
+static void plane_attach(Attachment *attachment, int kind, const dBodyID groups[2],
+                         const Frame frames[2], const dReal axis_J[3])
 {
-    const int owner = loop->a == NULL; /* the first group must not be the world */
-    Attachment *attachment = &loop->attachment;
-    *attachment = (Attachment){.kind = loop->kind,
-                               .axis_owner = owner,
-                               .first = owner ? loop->b : loop->a,
-                               .second = owner ? NULL : loop->b};
-    memcpy(attachment->axis[owner], loop->axis, sizeof loop->axis);
-    memcpy(attachment->anchor[owner], loop->p_a, sizeof loop->p_a);
-    memcpy(attachment->anchor[!owner], loop->p_b, sizeof loop->p_b);
+    const int owner = groups[0] == NULL; /* the first of an Attachment is not the world */
+    *attachment = (Attachment){
+        .kind = kind, .axis_owner = owner, .first = groups[owner], .second = groups[!owner]};
+    rotate3(attachment->axis[owner], frames[0].R, axis_J);
+    memcpy(attachment->anchor[owner], frames[0].p, sizeof frames[0].p);
+    memcpy(attachment->anchor[!owner], frames[1].p, sizeof frames[1].p);
 }
 
 /* Set up an extra joint between groups in their present poses; one may be the world. */
-static void loop_init(World *world, Loop *loop, int kind, dBodyID a, const Frame *in_a, dBodyID b,
-                      const Frame *in_b, const dReal axis_J[3])
+static void loop_init(World *world, Loop *loop, int kind, const dBodyID groups[2],
+                      const Frame frames[2], const dReal axis_J[3])
 {
-    dVector3 axis, across, third;
-    rotate3(axis, in_a->R, axis_J);
-    dPlaneSpace(axis, across, third);
-    loop->kind = kind;
-    loop->a = a;
-    loop->b = b;
-    memcpy(loop->p_a, in_a->p, sizeof loop->p_a);
-    memcpy(loop->p_b, in_b->p, sizeof loop->p_b);
-    memcpy(loop->axis, axis, sizeof loop->axis);
-    memcpy(loop->across, across, sizeof loop->across);
     if (kind == LOOP_XY || kind == LOOP_Z)
-        plane_attach(loop);
+        plane_attach(&loop->attachment, kind, groups, frames, axis_J);
     else
-        loop_create(world, loop, in_a, in_b, axis_J);
+        loop_create(world, loop, kind, groups, frames, axis_J);
 }
 
 void hrp_loops_create(World *world, Body *body, const Flat *flat)
 {
     for (int i = 0; i < body->loops; i++) {
-        Frame in_a, in_b;
-        frame_read(&in_a, flat, LOOP_R_A, LOOP_P_A, i);
-        frame_read(&in_b, flat, LOOP_R_B, LOOP_P_B, i);
-        loop_init(world, &body->loop[i], flat_ints(flat, LOOP_KIND)[i],
-                  group_or_world(body, flat_ints(flat, LOOP_A)[i]), &in_a,
-                  group_or_world(body, flat_ints(flat, LOOP_B)[i]), &in_b,
+        const dBodyID groups[2] = {group_or_world(body, flat_ints(flat, LOOP_A)[i]),
+                                   group_or_world(body, flat_ints(flat, LOOP_B)[i])};
+        Frame frames[2];
+        frame_read(&frames[0], flat, LOOP_R_A, LOOP_P_A, i);
+        frame_read(&frames[1], flat, LOOP_R_B, LOOP_P_B, i);
+        loop_init(world, &body->loop[i], flat_ints(flat, LOOP_KIND)[i], groups, frames,
                   flat_reals(flat, LOOP_AXIS) + 3 * i);
     }
 }
 
 /* Create an extra joint between groups that may be anywhere. It is made with one of them at the
  * origin, so that it does not depend on their poses, to the last bit. */
-static void loop_create_between(World *world, Loop *loop, int kind, dBodyID a, const Frame *in_a,
-                                dBodyID b, const Frame *in_b, const dReal axis_J[3])
+static void loop_create_between(World *world, Loop *loop, int kind, const dBodyID groups[2],
+                                const Frame frames[2], const dReal axis_J[3])
 {
-    const dBodyID groups[2] = {a, b};
     dMatrix3 unity;
     GroupState states[2];
     dRSetIdentity(unity);
@@ -182,7 +170,7 @@ static void loop_create_between(World *world, Loop *loop, int kind, dBodyID a, c
         dBodySetPosition(groups[i], 0.0, 0.0, 0.0);
         dBodySetRotation(groups[i], unity);
     }
-    loop_init(world, loop, kind, a, in_a, b, in_b, axis_J);
+    loop_init(world, loop, kind, groups, frames, axis_J);
     for (int i = 0; i < 2; i++)
         if (groups[i])
             hrp_group_restore(groups[i], &states[i]);
@@ -194,27 +182,32 @@ static void loop_create_between(World *world, Loop *loop, int kind, dBodyID a, c
  * bodies at a point along given directions. Infinite friction makes them two-sided; the normal row
  * of the contact is made inactive.
  *
- * The directions turn with a; the error is the position of b's point relative to a's along them.
- * Its rate is the relative velocity of the two bodies at b's point, so the contact lies there, and
- * a fraction (ERP) of the error is corrected in each step as in ODE's own joints.
+ * The directions turn with the group that owns the axis; the error is the position of the other
+ * one's point relative to its own along them. Its rate is the relative velocity of the two groups at
+ * the other one's point, so the contact lies there, and a fraction (ERP) of the error is corrected in
+ * each step as in ODE's own joints.
  */
-static void loop_hold(World *world, const Loop *loop)
+static void loop_hold(World *world, const Attachment *attachment)
 {
+    const int owner = attachment->axis_owner, along_axis = attachment->kind == LOOP_Z;
+    const dBodyID groups[2] = {attachment->first, attachment->second};
+    const dBodyID a = groups[owner], b = groups[!owner];
     dReal from[3], to[3], second[3];
+    dVector3 across, third;
     dContact contact;
     memset(&contact, 0, sizeof contact);
-    const int along_axis = loop->kind == LOOP_Z;
     dReal *normal = contact.geom.normal, *first = contact.fdir1;
-    direction_into_world(first, loop->a, along_axis ? loop->axis : loop->across);
-    direction_into_world(normal, loop->a, along_axis ? loop->across : loop->axis);
+    dPlaneSpace(attachment->axis[owner], across, third);
+    direction_into_world(first, a, along_axis ? attachment->axis[owner] : across);
+    direction_into_world(normal, a, along_axis ? across : attachment->axis[owner]);
     cross3(second, normal, first);
-    point_into_world(from, loop->a, loop->p_a);
-    point_into_world(to, loop->b, loop->p_b);
+    point_into_world(from, a, attachment->anchor[owner]);
+    point_into_world(to, b, attachment->anchor[!owner]);
     memcpy(contact.geom.pos, to, sizeof to);
     for (int i = 0; i < 3; i++)
         to[i] -= from[i];
     /* ODE constrains the velocity of the joint's first body, which is b unless b is the world. */
-    dReal rate = (loop->b ? -1.0 : 1.0) * dWorldGetERP(world->world) / world->step;
+    dReal rate = (b ? -1.0 : 1.0) * dWorldGetERP(world->world) / world->step;
     contact.surface.mode =
         dContactFDir1 | dContactMu2 | dContactMotion1 | dContactMotion2 | dContactMotionN;
     contact.surface.mu = dInfinity;
@@ -223,7 +216,7 @@ static void loop_hold(World *world, const Loop *loop)
     contact.surface.motion2 = rate * dot3(to, second);
     contact.surface.motionN = -UNREACHABLE_SPEED;
     dJointID joint = dJointCreateContact(world->world, world->contact_group, &contact);
-    dJointAttach(joint, loop->b ? loop->b : loop->a, loop->b ? loop->a : NULL);
+    dJointAttach(joint, b ? b : a, b ? a : NULL);
 }
 
 void hrp_loops_hold(World *world)
@@ -231,10 +224,10 @@ void hrp_loops_hold(World *world)
     for (int i = 0; i < world->count; i++)
         for (int k = 0; k < world->bodies[i]->loops; k++)
             if (!world->bodies[i]->loop[k].joint)
-                loop_hold(world, &world->bodies[i]->loop[k]);
+                loop_hold(world, &world->bodies[i]->loop[k].attachment);
     for (int i = 0; i < world->body_joint_count; i++)
         if (!world->body_joints[i].loop.joint)
-            loop_hold(world, &world->body_joints[i].loop);
+            loop_hold(world, &world->body_joints[i].loop.attachment);
 }
 
 int hrp_body_joints_connect(const World *world, const Body *const bodies[2],
@@ -242,10 +235,11 @@ int hrp_body_joints_connect(const World *world, const Body *const bodies[2],
 {
     for (int i = 0; i < world->body_joint_count; i++) {
         const BodyJoint *joint = &world->body_joints[i];
-        const int side = joint->body[0] != bodies[0]->id;
+        const Attachment *at = &joint->loop.attachment;
+        const int side = joint->body[0] != bodies[0]->id, turned = at->first != links[0]->group;
         if (joint->body[side] == bodies[0]->id && joint->body[!side] == bodies[1]->id &&
-            (side ? joint->loop.b : joint->loop.a) == links[0]->group &&
-            (side ? joint->loop.a : joint->loop.b) == links[1]->group)
+            (turned ? at->second : at->first) == links[0]->group &&
+            (turned ? at->first : at->second) == links[1]->group)
             return 1;
     }
     return 0;
@@ -285,8 +279,7 @@ void hrp_body_joint_create(World *world, void *arguments)
     }
     BodyJoint *made = &world->body_joints[world->body_joint_count];
     *made = (BodyJoint){.body = {to->bodies[0]->id, to->bodies[1]->id}};
-    loop_create_between(world, &made->loop, to->kind, groups[0], &in_groups[0], groups[1],
-                        &in_groups[1], to->axis);
+    loop_create_between(world, &made->loop, to->kind, groups, in_groups, to->axis);
     made->id = world->next_body_joint++;
     world->body_joint_count++;
 }

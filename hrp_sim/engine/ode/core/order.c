@@ -14,7 +14,6 @@
  */
 #include "order.h"
 #include "guard.h"
-#include "rows.h"
 
 #include <limits.h>
 #include <math.h>

@@ -123,7 +123,7 @@ static void rows_set(const System *system, Friction *friction, const dReal *norm
     const int nodes[2] = {friction->first, friction->second};
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 3 && nodes[k] != WORLD_NODE; i++)
-            arms[k][i] = friction->middle[i] - system->nodes[nodes[k]].p[i];
+            arms[k][i] = friction->middle[i] - system->nodes[nodes[k]].motion.p[i];
     for (int r = 0; r < 2; r++)
         hrp_point_row(friction->J_first + 6 * r, friction->J_second + 6 * r, along[r], arms[0],
                       arms[1]);

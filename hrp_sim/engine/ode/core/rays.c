@@ -3,7 +3,6 @@
 #include "rays.h"
 #include "bounds.h"
 #include "mesh.h"
-#include "rows.h"
 #include "state.h"
 #include "tree.h"
 

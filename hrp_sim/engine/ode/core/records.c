@@ -4,7 +4,6 @@
 
 #include "records.h"
 #include "exact.h"
-#include "rows.h"
 
 #include <stdlib.h>
 #include <string.h>

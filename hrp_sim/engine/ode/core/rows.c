@@ -17,7 +17,6 @@
 #include "rows.h"
 #include "drive.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Smallest softness of a row with bounds, relative to the mobility of its groups by themselves. */
@@ -26,20 +25,6 @@
 #define SETTLED 1e-6   /* [m] */
 #define SETTLING 5e-8  /* [m/s] */
 #define MAX_STIFFNESS 1e7 /* of a contact, relative to the inertia of its groups */
-
-int hrp_array_reserve(void *array, int *capacity, int count, size_t size)
-{
-    void **items = array;
-    if (*items && count <= *capacity)
-        return 1;
-    int wanted = count + count / 2 + 16;
-    void *grown = realloc(*items, (size_t)wanted * size);
-    if (!grown)
-        return 0;
-    *items = grown;
-    *capacity = wanted;
-    return 1;
-}
 
 static int node_of(dBodyID group)
 {
@@ -50,16 +35,7 @@ static void node_init(Node *node, Body *body, dBodyID group)
 {
     dMass mass;
     dBodyGetMass(group, &mass);
-    *node = (Node){.group = group,
-                   .body = body,
-                   .p = dBodyGetPosition(group),
-                   .R = dBodyGetRotation(group),
-                   .quaternion = dBodyGetQuaternion(group),
-                   .v = dBodyGetLinearVel(group),
-                   .w = dBodyGetAngularVel(group),
-                   .force = dBodyGetForce(group),
-                   .torque = dBodyGetTorque(group),
-                   .mass = mass.mass};
+    *node = (Node){.body = body, .motion = hrp_motion_of(group), .mass = mass.mass};
     for (int i = 0; i < 9; i++)
         node->inertia[i] = mass.I[i / 3 * 4 + i % 3];
     node->mobility[0] = 1.0 / node->mass;
@@ -138,7 +114,8 @@ static void nodes_update(World *world, System *system)
     const dReal h = world->step;
     for (int n = 0; n < system->node_count; n++) {
         Node *node = &system->nodes[n];
-        const dReal *R = node->R, *I = node->inertia;
+        const Motion *at = &node->motion;
+        const dReal *R = at->R, *I = node->inertia;
         dReal RI[9];
         if (node->body->asleep)
             continue;
@@ -149,10 +126,10 @@ static void nodes_update(World *world, System *system)
             for (int k = 0; k <= i; k++)
                 node->I_W[3 * i + k] = node->I_W[3 * k + i] = dot3(RI + 3 * i, R + 4 * k);
         for (int i = 0; i < 3; i++) {
-            node->velocity[i] = node->v[i];
-            node->velocity[3 + i] = node->w[i];
-            node->impulse[i] = h * (node->force[i] + node->mass * gravity[i]);
-            node->impulse[3 + i] = h * node->torque[i];
+            node->velocity[i] = at->v[i];
+            node->velocity[3 + i] = at->w[i];
+            node->impulse[i] = h * (at->force[i] + node->mass * gravity[i]);
+            node->impulse[3 + i] = h * at->torque[i];
         }
     }
 }
@@ -168,7 +145,7 @@ static PoseOf pose_of(const System *system, int node)
                        none[4] = {1.0, 0.0, 0.0, 0.0};
     if (node == WORLD_NODE)
         return (PoseOf){origin, unity, none};
-    const Node *at = &system->nodes[node];
+    const Motion *at = &system->nodes[node].motion;
     return (PoseOf){at->p, at->R, at->quaternion};
 }
 
@@ -577,9 +554,9 @@ void hrp_touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID
         touch->p[i] = contact->geom.pos[i];
         touch->normal[i] = a ? contact->geom.normal[i] : -contact->geom.normal[i];
         touch->surface[i] = contact->surface.motion1 * contact->fdir1[i];
-        arms[0][i] = touch->p[i] - system->nodes[touch->first].p[i];
+        arms[0][i] = touch->p[i] - system->nodes[touch->first].motion.p[i];
         if (touch->second != WORLD_NODE)
-            arms[1][i] = touch->p[i] - system->nodes[touch->second].p[i];
+            arms[1][i] = touch->p[i] - system->nodes[touch->second].motion.p[i];
     }
     touch->mobility = hrp_mobility_of(system, touch->first, touch->second, 0);
     touch->rigid = max_real(system->cfm / world->step, MIN_SOFTNESS * touch->mobility);

@@ -16,10 +16,6 @@ static inline dReal closing_share(dReal speed)
     return fabs(speed) > MAX_CLOSING_SPEED ? MAX_CLOSING_SPEED / fabs(speed) : 1.0;
 }
 
-/* Make room for count items, growing by half; there is an array even for none. Returns 0 when
- * memory is short. */
-int hrp_array_reserve(void *array, int *capacity, int count, size_t size);
-
 /* Number the groups of all bodies, from 1 on. */
 void hrp_groups_number(World *world);
 

@@ -28,9 +28,8 @@ typedef Lanes Pair; /* a row of 6 is three of them */
 
 /* A group: generalized velocities are (v of its centre of mass, w), in W. */
 typedef struct {
-    dBodyID group;
     Body *body;
-    const dReal *p, *R, *quaternion, *v, *w, *force, *torque; /* ODE's own */
+    Motion motion;
     dReal mass, inertia[9];  /* in the group's frame */
     dReal mobility[2];       /* as if nothing held it: to move, in [1/kg], and to turn */
     dReal velocity[6];       /* before the step, as the joints of trees let it be: see rows.c */

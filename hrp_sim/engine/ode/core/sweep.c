@@ -3,7 +3,6 @@
  * the axis, kept from step to step since it hardly changes, only saves time. */
 #include "sweep.h"
 #include "bounds.h"
-#include "rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,6 +12,8 @@
 
 #include "body.h"
 
+#include <stdlib.h>
+
 enum { SOLVER_WORLD, SOLVER_QUICK };
 enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
        FAULT_WRENCH, FAULT_CONTACTS, FAULT_BLOCKS,
@@ -164,5 +166,21 @@ struct World {
     FailedPair *failed;           /* in the last call of step, each once */
     int failed_count, failed_capacity;
 };
+
+/* Make room for count items, growing by half; there is an array even for none. Returns 0 when
+ * memory is short. */
+static inline int hrp_array_reserve(void *array, int *capacity, int count, size_t size)
+{
+    void **items = array;
+    if (*items && count <= *capacity)
+        return 1;
+    int wanted = count + count / 2 + 16;
+    void *grown = realloc(*items, (size_t)wanted * size);
+    if (!grown)
+        return 0;
+    *items = grown;
+    *capacity = wanted;
+    return 1;
+}
 
 #endif
