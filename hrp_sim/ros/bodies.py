@@ -80,6 +80,9 @@ class NodeBody(BodyTopics):
                 self._scene = planning_scene(node, topic, simulation, robot, rate)
             if not self.simulated.body.is_static:
                 self._commands = command_interfaces.open(simulation, name, naming, self.links)
+                self.after_step += [action.poll for action in self._commands.actions]
+            if self._scene is not None:
+                self.after_step.append(self._publish_scene)
         except (KeyError, WrongUseError):
             self.close()
             raise
@@ -95,11 +98,8 @@ class NodeBody(BodyTopics):
         if self._commands is not None:
             self._commands.serve(run)
 
-    def poll(self) -> None:
-        """Publish the progress of actions and the scene; called in the stepping thread."""
-        super().poll()
-        if self._commands is not None:
-            self._commands.poll()
+    def _publish_scene(self) -> None:
+        """Publish the scene; called in the stepping thread."""
         if self._scene is not None and self._run is not None:
             self._scene.publish(is_halted=self._run.is_halted)
 
@@ -380,6 +380,7 @@ class BodyCommandInterface:
 
     Attributes:
         commands: Receives the commands.
+        actions: To be polled in the stepping thread.
     """
 
     def __init__(
@@ -407,7 +408,7 @@ class BodyCommandInterface:
         self._unused = interfaces.unused_velocities(
             naming.topic(names.CMD_VEL), self.commands, len(model.jointed_links)
         )
-        self._actions: list[JointAction[TrajectoryRun]] = []
+        self.actions: list[JointAction[TrajectoryRun]] = []
         if names.FOLLOW_JOINT_TRAJECTORY in kinds and model.moving_links:
             self._open_actions(model, naming)
 
@@ -419,11 +420,11 @@ class BodyCommandInterface:
         opened = {naming.qualified(x.action): x for x in own}
         usual = naming.topic(names.FOLLOW_JOINT_TRAJECTORY)
         if usual not in opened:
-            self._actions.append(TrajectoryAction(node, usual, self.commands))
+            self.actions.append(TrajectoryAction(node, usual, self.commands))
         for name, controller in opened.items():
             action = controller.create(node, name, self.commands, followers)
             if action is not None:
-                self._actions.append(action)
+                self.actions.append(action)
 
     def serve(self, run: Run) -> None:
         """Begin to serve a run, which determines when commands take effect."""
@@ -433,7 +434,8 @@ class BodyCommandInterface:
 
             def act() -> None:
                 action()
-                self.poll()
+                for one in self.actions:
+                    one.poll()
 
             run.call_soon(act)
 
@@ -447,18 +449,13 @@ class BodyCommandInterface:
             (kp, kd), mode = self._controller.gains(joint), self._controller.mode(joint)
             self._interfaces.joints.show(key, kp=kp, kd=kd, mode=mode.value)
 
-    def poll(self) -> None:
-        """Publish feedback and results of goals; called in the stepping thread."""
-        for action in self._actions:
-            action.poll()
-
     def close(self) -> None:
         """End subscriptions and actions, and undeclare the parameters."""
         self._interfaces.remove(self)
         self._topics.close()
         if self._unused is not None:
             self._unused.close()
-        for action in self._actions:
+        for action in self.actions:
             action.close()
         self._undeclare_joints()
 

@@ -119,6 +119,7 @@ class BodyTopics:
         switches: Services that switch its devices, by the names of the devices in the simulation.
         tool_commands: Topics of commands to its holders and conveyors, likewise.
         link_frames: Publishes the frames of its links; None without a description.
+        after_step: Called after each step, before its readings are published.
 
     Raises:
         KeyError: The body was deleted meanwhile.
@@ -139,6 +140,7 @@ class BodyTopics:
         self.naming = naming
         self.outputs: dict[str, SensorOutputs] = {}
         self.link_frames: LinkFrames | None = None
+        self.after_step: list[Callable[[], None]] = []
         self._maker, self._tf, self._options = topics, tf, options
         self._simulation = simulation
         self._own_topics: list[Topic] = []  # besides those of sensors
@@ -282,11 +284,6 @@ class BodyTopics:
             self._switch_topic = self._maker.create(DiagnosticStatus, topic, qos.LATCHED)
         self.publish_switches()
 
-    def poll(self) -> None:
-        """Called after each step, before its readings are published."""
-        if self._initial_pose is not None:
-            self._initial_pose.send()
-
     def restart(self) -> None:
         """Publish where a robot is, for localization; called after a reset."""
         if self._initial_pose is not None:
@@ -388,6 +385,7 @@ class BodyTopics:
             topic = self._create(converter.message_type, name, qos.COMMAND)
             self._initial_pose = InitialPose(topic, converter)
             found.outputs.append(self._initial_pose)
+            self.after_step.append(self._initial_pose.send)
 
     def _add_odometry(
         self, found: SensorOutputs, frames: Frames, topics: Mapping[AnyTopic, str]

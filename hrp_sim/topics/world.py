@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import takewhile
@@ -110,6 +110,7 @@ class WorldTopics(Consumer):
         # By names in the simulation; replaced instead of changed, because two threads use them.
         self._bodies: Mapping[str, BodyTopics] = {}
         self._outputs: Mapping[str, SensorOutputs] = {}
+        self._after_step: Sequence[Callable[[], None]] = ()
         self._owners: Mapping[str, BodyTopics] = {}
         self._shared = SharedTopics(topics)
         self._clock_ticks = SampleClock(options.clock_rate)
@@ -187,6 +188,7 @@ class WorldTopics(Consumer):
     def close(self) -> None:
         """Close the topics of all bodies."""
         bodies, self._bodies, self._outputs = self._bodies, {}, {}
+        self._after_step = ()
         for body in bodies.values():
             body.close()
 
@@ -216,6 +218,7 @@ class WorldTopics(Consumer):
         self._bodies = bodies
         self._outputs = {k: found for b in bodies.values() for k, found in b.outputs.items()}
         self._owners = {k: b for b in bodies.values() for k in b.devices}
+        self._after_step = [call for body in bodies.values() for call in body.after_step]
         if is_changed:
             self.publish_static()
         for body in gone:
@@ -310,7 +313,8 @@ class WorldTopics(Consumer):
         is_paced = lock_step is not None and lock_step.paces_clock
         if self._clock_ticks.is_due(time_ns) and not is_waited_for and not is_paced:
             self.publish_clock(time_ns)
-        self._poll()
+        for call in self._after_step:
+            call()
         outputs = self._outputs
         for name, reading in readings.items():
             if (found := outputs.get(name)) is None or isinstance(reading, RenderRequest):
@@ -340,7 +344,8 @@ class WorldTopics(Consumer):
         """Publish clock and state of a halted run, for new subscribers."""
         assert self._run is not None
         self.publish_clock(self._run.simulation.state.time_ns)
-        self._poll()
+        for call in self._after_step:
+            call()
         self._publish_state()
 
     def _publish_state(self) -> None:
@@ -375,10 +380,6 @@ class WorldTopics(Consumer):
         if self._recording is not None:
             self._recording.time_ns = time_ns
 
-    def _poll(self) -> None:
-        for body in self._bodies.values():
-            body.poll()
-
     def _publish_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
         if (owner := self._owners.get(name)) is not None:
             owner.publish_switches()
@@ -405,7 +406,8 @@ class WorldTopics(Consumer):
                 body.restart()
         self._set_time(time_ns)
         self.publish_clock(time_ns)
-        self._poll()
+        for call in self._after_step:
+            call()
         if simulation is self._simulation:
             self.publish_static()
         if change is not Change.STEPS:  # whose readings were published

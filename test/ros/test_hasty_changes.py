@@ -130,7 +130,8 @@ def test_what_is_published_of_a_body_whose_topics_have_ended_goes_nowhere(world,
     running.change(lambda: simulation.remove("guest"))
     for output in shown.outputs[key].outputs:
         output.publish(reading)
-    shown.poll()
+    for call in shown.after_step:
+        call()
 
 
 def test_parameters_of_joints_that_make_no_sense_leave_a_body_without_topics(world, simulation):
