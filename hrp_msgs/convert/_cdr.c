@@ -1,4 +1,4 @@
-/* Copies of a serialized message with other numbers. */
+/* Copies of a serialized message with other numbers, and a test of such numbers. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
@@ -179,7 +179,36 @@ static PyObject *fill(PyObject *Py_UNUSED(module), PyObject *const *arguments, P
     return message;
 }
 
+/* Return whether a number is at or beyond the bounds of its place; NaN is not. */
+static PyObject *any_beyond(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *array, *lowest, *highest;
+    Py_buffer view;
+    if (!PyArg_ParseTuple(arguments, "OSS", &array, &lowest, &highest) ||
+        PyObject_GetBuffer(array, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT))
+        return NULL;
+    int is_beyond = 0;
+    if (view.ndim != 1 || strcmp(view.format, "d")) {
+        PyErr_SetString(PyExc_TypeError, "the numbers must be an array of float64");
+        is_beyond = -1;
+    } else if (view.len != PyBytes_GET_SIZE(lowest) || view.len != PyBytes_GET_SIZE(highest)) {
+        PyErr_SetString(PyExc_ValueError, "each number needs two bounds");
+        is_beyond = -1;
+    }
+    for (Py_ssize_t k = 0; !is_beyond && k < view.shape[0]; k++) {
+        double number, least, most;
+        size_t place = (size_t)k * sizeof number;
+        memcpy(&number, (const char *)view.buf + k * view.strides[0], sizeof number);
+        memcpy(&least, PyBytes_AS_STRING(lowest) + place, sizeof least);
+        memcpy(&most, PyBytes_AS_STRING(highest) + place, sizeof most);
+        is_beyond = number <= least || number >= most;
+    }
+    PyBuffer_Release(&view);
+    return is_beyond < 0 ? NULL : PyBool_FromLong(is_beyond);
+}
+
 static PyMethodDef methods[] = {
+    {"any_beyond", any_beyond, METH_VARARGS, NULL},
     {"fill", (PyCFunction)(void (*)(void))fill, METH_FASTCALL, NULL},
     {0},
 };

@@ -27,3 +27,11 @@ def fill(
         OverflowError: A stamp cannot hold the time.
         TypeError, ValueError: The layout does not fit to the message, or a value to the layout.
     """
+
+def any_beyond(numbers: NDArray[np.float64], lowest: bytes, highest: bytes, /) -> bool:
+    """Return whether a number is at or beyond a bound of its place, given as float64; NaN is not.
+
+    Raises:
+        TypeError: They are not of type float64, or have not one dimension.
+        ValueError: There are not as many bounds as numbers.
+    """

@@ -36,6 +36,7 @@ from ..readings import (
     ScanReading,
     WrenchReading,
 )
+from ._cdr import any_beyond
 from .cdr import Template
 from .converter import FieldConverter, Frames
 
@@ -58,15 +59,14 @@ class JointStateConverter(FieldConverter[JointReading]):
         self._limits = frames.position_limits
         if self._limits is not None:
             lower, upper = self._limits
-            self._lowest, self._highest = lower + AT_LIMIT, upper - AT_LIMIT
+            self._inner = (lower + AT_LIMIT).tobytes(), (upper - AT_LIMIT).tobytes()
         super().__init__(attrgetter("names"))
 
     def convert(self, reading: JointReading) -> bytes:
         """Return the message of a reading."""
         if self._limits is not None:
             position = reading.position
-            is_far = (position <= self._lowest) | (position >= self._highest)
-            if True in is_far.tobytes():  # takes a twentieth of the time of ``any``
+            if any_beyond(position, *self._inner):  # a tenth of the cost of comparing arrays
                 lower, upper = self._limits
                 near = np.abs(position - self._limits) <= AT_LIMIT
                 position = np.where(near[0], lower, np.where(near[1], upper, position))

@@ -32,19 +32,17 @@ class SharedTopics:
 
     def __init__(self, topics: TopicMaker) -> None:
         self._clock = topics.create(Clock, names.CLOCK, qos.CLOCK)
-        self._clock_template = Template(Clock())
+        self._fill_clock = Template(Clock()).filler()
         self.tf = topics.create(TFMessage, names.TF, qos.TF)
         self._static = topics.create(TFMessage, names.TF_STATIC, qos.TF_STATIC)
         self.all = [self._clock, self.tf, self._static]
         self._static_frames: list[FramePose] | None = None
-        self._publishing, self._filling_clock = threading.Lock(), threading.Lock()
+        self._publishing = threading.Lock()
 
     def publish_clock(self, time_ns: int) -> None:
         """Publish a simulation time in [ns]; zero as 1 ns, since 0 means that there is no time."""
         if self._clock.has_subscribers():
-            with self._filling_clock:
-                message = self._clock_template.data(max(time_ns, MIN_CLOCK_NS))
-            self._clock.publish(message)
+            self._clock.publish(self._fill_clock(max(time_ns, MIN_CLOCK_NS)))
 
     def publish_static(self, get_frames: Callable[[], list[FramePose]]) -> None:
         """Publish all static frames in one message, if they have changed.

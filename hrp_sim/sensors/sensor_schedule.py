@@ -17,6 +17,7 @@ from ..engine.engine import AnyArray
 from ..engine.schedule import EARLIEST_NS, NEVER_NS, SampleClock
 from ..engine.state import ByName, WorldState
 from .base import Probes, ProbingSensor, Sensor
+from .camera import CameraSensor
 
 _EACH_STEP_NS = 0
 _NEVER_SEEN_NS = -1  # in the memory of sensors: not yet
@@ -60,12 +61,14 @@ class ScheduledSensor(NamedTuple):
         name: Of the sensor in the world.
         sensor: The sensor.
         probing: The same if it has a probe, else None.
+        camera: The same if it is a camera, else None.
         first: Index of the first vector of its probe among those of all probes of the group.
     """
 
     name: str
     sensor: Sensor
     probing: ProbingSensor[Reading] | None
+    camera: CameraSensor | None
     first: int
 
 
@@ -92,7 +95,8 @@ class SensorGroup:
         """Add a sensor, before the first measurement."""
         self._has_memory |= bool(sensor.memory)
         probing = sensor if isinstance(sensor, ProbingSensor) else None
-        self.sensors.append(ScheduledSensor(name, sensor, probing, self._count))
+        camera = sensor if isinstance(sensor, CameraSensor) else None
+        self.sensors.append(ScheduledSensor(name, sensor, probing, camera, self._count))
         if probing is not None:
             self._probing.append(probing)
             self._count += probing.probe.vectors

@@ -140,15 +140,15 @@ class WorldSensors:
                 observer.observe(state)
         for group in self.schedule.due(state.time_ns):
             vectors: Array | None = None
-            for name, sensor, probing, first in group.sensors:
+            for name, sensor, probing, camera, first in group.sensors:
                 if not wanted(name):
                     continue
                 if probing is not None:
                     if vectors is None:
                         vectors = group.measure(state)
                     readings[name] = probing.reading(state, vectors, first)
-                elif self._defer_images and isinstance(sensor, CameraSensor):
-                    readings[name] = sensor.capture(state)
+                elif camera is not None and self._defer_images:
+                    readings[name] = camera.capture(state)
                 elif (reading := sensor.read(state)) is not None:
                     readings[name] = reading
         return readings

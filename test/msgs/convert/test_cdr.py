@@ -8,6 +8,7 @@ from message_bytes import read
 from message_samples import TYPES, as_ros, filled, ros_class
 
 from hrp_msgs import messages
+from hrp_msgs.convert._cdr import any_beyond
 from hrp_msgs.convert.cdr import Template
 from hrp_msgs.messages.definitions import StandIn, message_class, typestore
 
@@ -189,3 +190,28 @@ def test_an_unsupported_type_is_named():
     message = SimpleNamespace(text="", get_fields_and_field_types=lambda: {"text": "wstring"})
     with pytest.raises(ValueError, match="type wstring of the field text is not supported"):
         Template(message)
+
+
+def test_numbers_beyond_bounds_are_found_as_numpy_finds_them():
+    rng = np.random.default_rng(7)
+    values = np.array([-np.inf, -1.0, 0.0, 1.0, np.inf, np.nan])
+    for _ in range(500):
+        count = rng.integers(0, 4)
+        numbers = rng.choice(values, (count, 2))[:, 0]  # not contiguous
+        lowest, highest = rng.choice(values[:3], count), rng.choice(values[3:5], count)
+        found = any_beyond(numbers, lowest.tobytes(), highest.tobytes())
+        assert found == bool(np.any((numbers <= lowest) | (numbers >= highest)))
+
+
+@pytest.mark.parametrize(
+    "numbers", [np.zeros(2, np.int64), np.zeros((1, 2)), [0.0, 0.0], b"x" * 16]
+)
+def test_what_is_no_row_of_float64_has_no_bounds(numbers):
+    with pytest.raises(TypeError):
+        any_beyond(numbers, bytes(16), bytes(16))
+
+
+@pytest.mark.parametrize("bounds", [(b"", b""), (bytes(16), bytes(8)), (bytes(8), bytes(16))])
+def test_each_number_needs_two_bounds(bounds):
+    with pytest.raises(ValueError, match="each number needs two bounds"):
+        any_beyond(np.zeros(2), *bounds)
