@@ -24,7 +24,7 @@ from .initial_state import InitialState, Starts, norm, rounded_down
 # Cubes and a standing humanoid rest correctly up to 20 ms; at 50 ms they sink in by 5 mm and
 # vibrate, at 100 ms a 1 kg cube sinks in by half its 10 cm.
 _MAX_STEP = 0.02
-# Tolerated compliance of joints and contacts under the weight of a body, in [m].
+# Tolerated compliance of stops and contacts under the weight of a body, in [m].
 _MAX_SAG = 1e-3
 # With this erp an error is corrected within about 50 steps.
 _MIN_ERP = 0.02

@@ -69,8 +69,8 @@ typedef struct {
     Attachment attachment;
     dJointID joint, motor;
     dReal axis[3], anchor[3];       /* in the child's frame */
-    dReal axis_W[3];                /* in W: see hrp_joint_place */
-    dQuaternion sine;               /* of a hinge, see hinge_angle */
+    dReal axis_W[3];                /* in W, where joint_place computed it last */
+    dQuaternion sine;               /* of a hinge, see half_angle */
     dReal parent_anchor[3];         /* in the parent's frame, or in W */
     dReal lower, upper, effort_lower, effort_upper, rotor_inertia;
     dReal viscous_friction, coulomb_friction;
