@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,36 @@ class Reading(Protocol):
         """Name of the body in the world that carries the sensor."""
 
 
+class _LateArrays:
+    """Base of readings whose arrays are of one size and are created when they are first used.
+
+    Messages are made of ``numbers``, so that mostly no array is needed: those arrays, one after the
+    other, as float64, without those that are None.
+    """
+
+    __slots__ = ("numbers",)
+
+    _arrays: ClassVar[tuple[str, ...]]
+    numbers: bytes
+
+    if not TYPE_CHECKING:  # where it would permit any attribute
+
+        def __getattr__(self, name: str) -> object:
+            """Create the numbers of the arrays, or an array of the numbers."""
+            names = self._arrays
+            if name == "numbers":
+                arrays = (getattr(self, key) for key in names)
+                value = b"".join(np.asarray(x, float).tobytes() for x in arrays if x is not None)
+            elif name in names:
+                value = np.frombuffer(self.numbers).reshape(len(names), -1)[names.index(name)]
+            else:
+                raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            setattr(self, name, value)
+            return value
+
+
 @dataclass(slots=True, eq=False)
-class JointReading:
+class JointReading(_LateArrays):
     """One sample of every movable joint and every track; all arrays of shape (joints,).
 
     The effort is that of the drive, clipped to the joint's effort range, as it follows from the
@@ -65,6 +93,16 @@ class JointReading:
     position: Array
     velocity: Array
     effort: Array
+
+    _arrays = ("position", "velocity", "effort")
+
+    @classmethod
+    def late(cls, time_ns: int, body: str, names: tuple[str, ...], numbers: bytes) -> JointReading:
+        """Return a reading whose arrays are created of their numbers when they are used."""
+        reading = cls.__new__(cls)
+        reading.time_ns, reading.body, reading.names = time_ns, body, names
+        reading.numbers = numbers  # type: ignore[misc]  # a slot of the base
+        return reading
 
 
 @dataclass(slots=True, eq=False)
@@ -103,7 +141,7 @@ class WheelOdometryReading(OdometryReading):
 
 
 @dataclass(slots=True, eq=False)
-class ImuReading:
+class ImuReading(_LateArrays):
     """One sample of an IMU, in the sensor frame S.
 
     Attributes:
@@ -128,9 +166,28 @@ class ImuReading:
     linear_acceleration_stdev: PerAxis = _UNKNOWN
     orientation_stdev: PerAxis = _UNKNOWN
 
+    _arrays = ("angular_velocity", "linear_acceleration")
+
+    @classmethod
+    def late(
+        cls,
+        time_ns: int,
+        body: str,
+        numbers: bytes,
+        orientation: Quaternion | None,
+        stdevs: tuple[PerAxis, PerAxis, PerAxis],
+    ) -> ImuReading:
+        """Return a reading whose arrays, all of them, are created when they are used."""
+        reading = cls.__new__(cls)
+        reading.time_ns, reading.body = time_ns, body
+        reading.numbers = numbers  # type: ignore[misc]
+        reading.orientation, reading.angular_velocity_stdev = orientation, stdevs[0]
+        reading.linear_acceleration_stdev, reading.orientation_stdev = stdevs[1], stdevs[2]
+        return reading
+
 
 @dataclass(slots=True, eq=False)
-class WrenchReading:
+class WrenchReading(_LateArrays):
     """A wrench in the sensor frame S, about its origin.
 
     Of a force sensor: the wrench of the link, with all it carries, on its parent, or the opposite
@@ -148,6 +205,16 @@ class WrenchReading:
     body: str
     force: Array
     torque: Array
+
+    _arrays = ("force", "torque")
+
+    @classmethod
+    def late(cls, time_ns: int, body: str, numbers: bytes) -> WrenchReading:
+        """Return a reading whose arrays are created of their numbers when they are used."""
+        reading = cls.__new__(cls)
+        reading.time_ns, reading.body = time_ns, body
+        reading.numbers = numbers  # type: ignore[misc]
+        return reading
 
 
 @dataclass(slots=True, eq=False)

@@ -63,14 +63,19 @@ static int wrong_count(const char *which)
     return -1;
 }
 
-/* Fill a field from memory with numbers of its type, or float64 for float32; return 0 if that has
- * others, -1 with an error. */
+/* Fill a field from memory with numbers of its type, or float64 for float32, as which bytes are read;
+ * return 0 if that has others, -1 with an error. */
 static int fill_from_memory(Layout *layout, char code, int64_t places, PyObject *value)
 {
-    Py_buffer view;
-    if (!PyObject_CheckBuffer(value))
+    Py_buffer view = {.buf = NULL};
+    if (PyBytes_Check(value) && (code == 'd' || code == 'f')) {
+        view.buf = PyBytes_AS_STRING(value);
+        view.len = PyBytes_GET_SIZE(value);
+        view.itemsize = sizeof(double);
+        view.format = "d";
+    } else if (!PyObject_CheckBuffer(value)) {
         return 0;
-    if (PyObject_GetBuffer(value, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)) {
+    } else if (PyObject_GetBuffer(value, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)) {
         PyErr_Clear();
         return 0;
     }
@@ -179,32 +184,25 @@ static PyObject *fill(PyObject *Py_UNUSED(module), PyObject *const *arguments, P
     return message;
 }
 
-/* Return whether a number is at or beyond the bounds of its place; NaN is not. */
+/* Return whether one of the first numbers is at or beyond the bounds of its place; NaN is not. */
 static PyObject *any_beyond(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *array, *lowest, *highest;
-    Py_buffer view;
-    if (!PyArg_ParseTuple(arguments, "OSS", &array, &lowest, &highest) ||
-        PyObject_GetBuffer(array, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT))
+    PyObject *numbers, *lowest, *highest;
+    if (!PyArg_ParseTuple(arguments, "SSS", &numbers, &lowest, &highest))
         return NULL;
-    int is_beyond = 0;
-    if (view.ndim != 1 || strcmp(view.format, "d")) {
-        PyErr_SetString(PyExc_TypeError, "the numbers must be an array of float64");
-        is_beyond = -1;
-    } else if (view.len != PyBytes_GET_SIZE(lowest) || view.len != PyBytes_GET_SIZE(highest)) {
-        PyErr_SetString(PyExc_ValueError, "each number needs two bounds");
-        is_beyond = -1;
-    }
-    for (Py_ssize_t k = 0; !is_beyond && k < view.shape[0]; k++) {
+    Py_ssize_t length = PyBytes_GET_SIZE(lowest);
+    if (length != PyBytes_GET_SIZE(highest) || length > PyBytes_GET_SIZE(numbers) ||
+        length % (Py_ssize_t)sizeof(double))
+        return PyErr_Format(PyExc_ValueError, "each number needs two bounds");
+    for (Py_ssize_t place = 0; place < length; place += (Py_ssize_t)sizeof(double)) {
         double number, least, most;
-        size_t place = (size_t)k * sizeof number;
-        memcpy(&number, (const char *)view.buf + k * view.strides[0], sizeof number);
+        memcpy(&number, PyBytes_AS_STRING(numbers) + place, sizeof number);
         memcpy(&least, PyBytes_AS_STRING(lowest) + place, sizeof least);
         memcpy(&most, PyBytes_AS_STRING(highest) + place, sizeof most);
-        is_beyond = number <= least || number >= most;
+        if (number <= least || number >= most)
+            Py_RETURN_TRUE;
     }
-    PyBuffer_Release(&view);
-    return is_beyond < 0 ? NULL : PyBool_FromLong(is_beyond);
+    Py_RETURN_FALSE;
 }
 
 static PyMethodDef methods[] = {

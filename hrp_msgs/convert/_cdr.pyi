@@ -10,7 +10,7 @@ def fill(
     layout: bytes,
     time_ns: int,
     /,
-    *values: NDArray[np.generic] | Iterable[float],
+    *values: NDArray[np.generic] | Iterable[float] | bytes,
 ) -> bytes:
     """Return a copy of a message with other numbers.
 
@@ -20,18 +20,19 @@ def fill(
             each value its type as in ``struct``, its number of places, and for each place how
             many numbers it has and the first byte.
         time_ns: Of all stamps, in [ns].
-        values: Numbers for the places of each value, one after the other: an array of this type,
-            which is copied fastest, or if the type is floating-point any numbers.
+        values: Numbers for the places of each value, one after the other: an array of this type;
+            or if that is floating-point bytes of float64, which are copied fastest, or any numbers.
 
     Raises:
         OverflowError: A stamp cannot hold the time.
         TypeError, ValueError: The layout does not fit to the message, or a value to the layout.
     """
 
-def any_beyond(numbers: NDArray[np.float64], lowest: bytes, highest: bytes, /) -> bool:
-    """Return whether a number is at or beyond a bound of its place, given as float64; NaN is not.
+def any_beyond(numbers: bytes, lowest: bytes, highest: bytes, /) -> bool:
+    """Return whether one of the first numbers is at or beyond a bound of its place; NaN is not.
+
+    All are of type float64. There may be more numbers than bounds.
 
     Raises:
-        TypeError: They are not of type float64, or have not one dimension.
-        ValueError: There are not as many bounds as numbers.
+        ValueError: The bounds differ in their number, or there are more of them than numbers.
     """

@@ -77,7 +77,7 @@ class Template:
         """Return a function that returns the bytes of the message with numbers for some fields.
 
         Its arguments are the time of all stamps in the message, in [ns], and for each field an
-        array of its type, or if that is floating-point any numbers.
+        array of its type, or if that is floating-point bytes of float64 or any numbers.
 
         Args:
             fields: As in ``view``. Several that have numbers of the same type may share one

@@ -33,6 +33,8 @@ class Frames(NamedTuple):
     position_limits: Array | None = None
 
 
+# Fields of a message that are filled from one attribute, see ``Template.filler``.
+Fields = str | tuple[str, ...]
 R = TypeVar("R", bound=Reading)
 R_contra = TypeVar("R_contra", bound=Reading, contravariant=True)
 
@@ -90,7 +92,7 @@ class FieldConverter(ABC, Generic[R]):
         return self._fill(*self._get_values(reading))
 
     @abstractmethod
-    def _layout(self, reading: R) -> tuple[Template, Mapping[str, str]]:
+    def _layout(self, reading: R) -> tuple[Template, Mapping[Fields, str]]:
         """Return a template, and by the fields of its numbers the attributes of readings."""
 
     def _fit(self, reading: R) -> bytes:

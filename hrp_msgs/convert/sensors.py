@@ -38,9 +38,11 @@ from ..readings import (
 )
 from ._cdr import any_beyond
 from .cdr import Template
-from .converter import FieldConverter, Frames
+from .converter import FieldConverter, Fields, Frames
 
-_QUANTITIES = "orientation", "angular_velocity", "linear_acceleration"
+_ORIENTATION = "orientation"
+_QUANTITIES = _ORIENTATION, "angular_velocity", "linear_acceleration"
+_BOTH = 48  # bytes of the numbers of an IMU with gyro and accelerometer
 _NOT_MEASURED = -1.0
 AT_LIMIT = 1e-6  # [rad] or [m]; see ``JointStateConverter``
 
@@ -64,20 +66,18 @@ class JointStateConverter(FieldConverter[JointReading]):
 
     def convert(self, reading: JointReading) -> bytes:
         """Return the message of a reading."""
-        if self._limits is not None:
-            position = reading.position
-            if any_beyond(position, *self._inner):  # a tenth of the cost of comparing arrays
-                lower, upper = self._limits
-                near = np.abs(position - self._limits) <= AT_LIMIT
-                position = np.where(near[0], lower, np.where(near[1], upper, position))
-                reading = replace(reading, position=position)
+        if self._limits is not None and any_beyond(reading.numbers, *self._inner):
+            position, (lower, upper) = reading.position, self._limits
+            near = np.abs(position - self._limits) <= AT_LIMIT
+            position = np.where(near[0], lower, np.where(near[1], upper, position))
+            reading = replace(reading, position=position)
         return super().convert(reading)
 
-    def _layout(self, reading: JointReading) -> tuple[Template, Mapping[str, str]]:
+    def _layout(self, reading: JointReading) -> tuple[Template, Mapping[Fields, str]]:
         zeros = [0.0] * len(reading.names)
         names = list(reading.names)
         message = JointState(name=names, position=zeros, velocity=zeros, effort=zeros)
-        return Template(message), {x: x for x in ("position", "velocity", "effort")}
+        return Template(message), {("position", "velocity", "effort"): "numbers"}
 
 
 class ImuConverter(FieldConverter[ImuReading]):
@@ -92,9 +92,9 @@ class ImuConverter(FieldConverter[ImuReading]):
         super().__init__(_deviations)
         self._header = Header(frame_id=frames.data)
 
-    def _layout(self, reading: ImuReading) -> tuple[Template, Mapping[str, str]]:
+    def _layout(self, reading: ImuReading) -> tuple[Template, Mapping[Fields, str]]:
         template = Template(Imu(header=self._header))
-        measured = {}
+        measured = []
         for quantity, deviations in zip(_QUANTITIES, _deviations(reading), strict=True):
             # The diagonal of a (3, 3) matrix, whose other elements are zero.
             diagonal = template.view(f"{quantity}_covariance")[::4]
@@ -102,16 +102,18 @@ class ImuConverter(FieldConverter[ImuReading]):
                 diagonal[0] = _NOT_MEASURED
             else:
                 diagonal[:] = np.square(deviations)
-                measured[quantity] = quantity
-        return template, measured
+                measured.append(quantity)
+        fields: dict[Fields, str] = {tuple(x for x in measured if x != _ORIENTATION): "numbers"}
+        return template, fields | {x: x for x in measured if x == _ORIENTATION}
 
 
 def _deviations(r: ImuReading) -> tuple[PerAxis | None, ...]:
     """Return the standard deviations of ``_QUANTITIES``; None for one that is not measured."""
+    has_both = len(r.numbers) == _BOTH  # which needs no arrays
     return (
         None if r.orientation is None else r.orientation_stdev,
-        None if r.angular_velocity is None else r.angular_velocity_stdev,
-        None if r.linear_acceleration is None else r.linear_acceleration_stdev,
+        r.angular_velocity_stdev if has_both or r.angular_velocity is not None else None,
+        r.linear_acceleration_stdev if has_both or r.linear_acceleration is not None else None,
     )
 
 
@@ -124,9 +126,9 @@ class WrenchConverter(FieldConverter[WrenchReading]):
         super().__init__()
         self._header = Header(frame_id=frames.data)
 
-    def _layout(self, reading: WrenchReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+    def _layout(self, reading: WrenchReading) -> tuple[Template, Mapping[Fields, str]]:  # noqa: ARG002
         template = Template(WrenchStamped(header=self._header))
-        return template, {"wrench.force": "force", "wrench.torque": "torque"}
+        return template, {("wrench.force", "wrench.torque"): "numbers"}
 
 
 class LaserScanConverter(FieldConverter[ScanReading]):
@@ -138,7 +140,7 @@ class LaserScanConverter(FieldConverter[ScanReading]):
         super().__init__(_geometry)
         self._header = Header(frame_id=frames.data)
 
-    def _layout(self, reading: ScanReading) -> tuple[Template, Mapping[str, str]]:
+    def _layout(self, reading: ScanReading) -> tuple[Template, Mapping[Fields, str]]:
         return Template(self._message(reading)), {"ranges": "ranges"}
 
     def _message(self, r: ScanReading) -> LaserScan:

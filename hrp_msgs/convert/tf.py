@@ -14,7 +14,7 @@ from ..messages import (
 from ..readings import Array, OdometryReading, WheelOdometryReading
 from .basic import header, set_quaternion, set_xyz
 from .cdr import Template
-from .converter import FieldConverter, Frames
+from .converter import FieldConverter, Fields, Frames
 
 # Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
 FramePose = tuple[str, str, Sequence[float] | Array, Sequence[float]]
@@ -98,10 +98,10 @@ class OdometryConverter(RootConverter):
 
     message_type = Odometry
 
-    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[Fields, str]]:
         header = Header(frame_id=self._frames.world)
         template = Template(Odometry(header=header, child_frame_id=self._frames.root))
-        fields = {
+        fields: dict[Fields, str] = {
             "pose.pose.position": "position",
             "pose.pose.orientation": "orientation",
             "twist.twist.linear": "linear_velocity",
@@ -121,7 +121,7 @@ class InitialPoseConverter(RootConverter):
 
     message_type = PoseWithCovarianceStamped
 
-    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[Fields, str]]:  # noqa: ARG002
         template = Template(PoseWithCovarianceStamped(header=Header(frame_id=self._frames.world)))
         template.view("pose.covariance")[::7] = _INITIAL_VARIANCE
         return template, {
@@ -135,8 +135,11 @@ class RootTransformConverter(RootConverter):
 
     message_type = TFMessage
 
-    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[Fields, str]]:  # noqa: ARG002
         at_origin = transform(0, self._frames.world, self._frames.root, _ORIGIN, _IDENTITY)
         pose = "transforms[0].transform"
-        fields = {f"{pose}.translation": "position", f"{pose}.rotation": "orientation"}
+        fields: dict[Fields, str] = {
+            f"{pose}.translation": "position",
+            f"{pose}.rotation": "orientation",
+        }
         return Template(tf_message([at_origin])), fields

@@ -30,9 +30,9 @@ typedef struct {
 } Probe;
 
 /* Hold the buffer of contiguous float64 numbers, at least count of them. */
-static int view_get(PyObject *array, Py_ssize_t count, int flags, const char *name, Py_buffer *view)
+static int view_get(PyObject *array, Py_ssize_t count, const char *name, Py_buffer *view)
 {
-    if (PyObject_GetBuffer(array, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | flags))
+    if (PyObject_GetBuffer(array, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT))
         return -1;
     if (view->format && !strcmp(view->format, "d") && view->len >= count * (Py_ssize_t)sizeof(double))
         return 0;
@@ -44,7 +44,7 @@ static int view_get(PyObject *array, Py_ssize_t count, int flags, const char *na
 static int copy_numbers(PyObject *array, Py_ssize_t count, const char *name, double *into)
 {
     Py_buffer view;
-    if (view_get(array, count, 0, name, &view))
+    if (view_get(array, count, name, &view))
         return -1;
     memcpy(into, view.buf, (size_t)count * sizeof(double));
     PyBuffer_Release(&view);
@@ -68,7 +68,7 @@ static int attach(Probe *probe, PyObject *motion)
         if (!array)
             return -1;
         Py_ssize_t count = (probe->link + 1) * FIELD[probe->held].width;
-        int failed = view_get(array, count, 0, name, &probe->views[probe->held]);
+        int failed = view_get(array, count, name, &probe->views[probe->held]);
         Py_DECREF(array);
         if (failed)
             return -1;
@@ -151,10 +151,10 @@ static void measure_root(const Probe *probe, double out[9])
 
 static PyTypeObject probe_type;
 
-/* Return how many vectors the probes measure, or -1 with an exception set. */
-static Py_ssize_t check_probes(PyObject *probes, PyObject *motions)
+/* Return 0 if these are probes and motions that they can hold, or -1 with an exception set. */
+static int check_probes(PyObject *probes, PyObject *motions)
 {
-    Py_ssize_t vectors = 0, count = PyTuple_GET_SIZE(probes);
+    Py_ssize_t count = PyTuple_GET_SIZE(probes);
     if (PyTuple_GET_SIZE(motions) != count) {
         PyErr_SetString(PyExc_ValueError, "each probe needs a motion");
         return -1;
@@ -168,33 +168,35 @@ static Py_ssize_t check_probes(PyObject *probes, PyObject *motions)
         PyObject *motion = PyTuple_GET_ITEM(motions, i);
         if (probe->motion != motion && attach(probe, motion))
             return -1;
-        vectors += VECTORS[probe->kind];
     }
-    return vectors;
+    return 0;
 }
 
 static PyObject *measure(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *probes, *motions, *vectors;
-    Py_buffer view;
-    if (!PyArg_ParseTuple(args, "O!O!O", &PyTuple_Type, &probes, &PyTuple_Type, &motions, &vectors))
+    PyObject *probes, *motions;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &probes, &PyTuple_Type, &motions) ||
+        check_probes(probes, motions))
         return NULL;
-    Py_ssize_t count = check_probes(probes, motions);
-    if (count < 0 || view_get(vectors, 3 * count, PyBUF_WRITABLE, "vectors", &view))
-        return NULL;
-    double *out = view.buf;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(probes); i++) {
+    Py_ssize_t count = PyTuple_GET_SIZE(probes);
+    PyObject *measured = PyTuple_New(count);
+    for (Py_ssize_t i = 0; measured && i < count; i++) {
         const Probe *probe = (const Probe *)PyTuple_GET_ITEM(probes, i);
+        double out[9];
+        Py_ssize_t size = VECTORS[probe->kind] * 3 * (Py_ssize_t)sizeof *out;
         if (probe->kind == INERTIAL)
             measure_inertial(probe, out);
         else if (probe->kind == ROOT)
             measure_root(probe, out);
         else
             measure_wrench(probe, out);
-        out += 3 * VECTORS[probe->kind];
+        PyObject *numbers = PyBytes_FromStringAndSize((const char *)out, size);
+        if (numbers)
+            PyTuple_SET_ITEM(measured, i, numbers);
+        else
+            Py_CLEAR(measured);
     }
-    PyBuffer_Release(&view);
-    Py_RETURN_NONE;
+    return measured;
 }
 
 static PyObject *probe_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -231,16 +233,6 @@ static void probe_dealloc(Probe *probe)
     Py_TYPE(probe)->tp_free((PyObject *)probe);
 }
 
-static PyObject *probe_vectors(Probe *probe, void *Py_UNUSED(closure))
-{
-    return PyLong_FromLong(VECTORS[probe->kind]);
-}
-
-static PyGetSetDef properties[] = {
-    {"vectors", (getter)probe_vectors, NULL, "Number of vectors that it measures.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
 static PyTypeObject probe_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hrp_sim.sensors._probe.Probe",
@@ -249,12 +241,11 @@ static PyTypeObject probe_type = {
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = probe_new,
     .tp_dealloc = (destructor)probe_dealloc,
-    .tp_getset = properties,
 };
 
 static PyMethodDef functions[] = {
     {"measure", measure, METH_VARARGS,
-     "measure(probes, motions, vectors): write the vectors of each probe on its motion."},
+     "measure(probes, motions): return the vectors of each probe on its motion, as bytes."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -25,22 +25,17 @@ class Probe:
         p_LS: Its origin, in [m], shape (3,).
         g_W: Gravity, in [m/s^2], shape (3,).
         limits: To which the axes of the first two vectors are clipped, shape (2, 3); not of ROOT.
-
-    Attributes:
-        vectors: Number of vectors that it measures.
     """
 
     def __new__(
         cls, kind: int, link: int, R_LS: Array, p_LS: Array, g_W: Array, limits: Array
     ) -> Probe: ...
-    @property
-    def vectors(self) -> int: ...
 
-def measure(probes: tuple[Probe, ...], motions: tuple[BodyMotion, ...], vectors: Array, /) -> None:
-    """Write what each probe measures of its motion, one after the other, shape (vectors, 3).
+def measure(probes: tuple[Probe, ...], motions: tuple[BodyMotion, ...], /) -> tuple[bytes, ...]:
+    """Return the vectors that each probe measures of its motion, one after the other, as float64.
 
     A probe holds the arrays of the last motion: they must not be replaced.
 
     Raises:
-        ValueError: A motion does not have the link, or there is no room for the vectors.
+        ValueError: A motion does not have the link.
     """

@@ -7,7 +7,7 @@ The meaning, unit and shape of each field are in the docstring of its class in
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, Generic, Protocol, TypedDict, TypeVar
 
@@ -89,17 +89,11 @@ class ProbingSensor(Sensor, Generic[R_co]):
 
     def read(self, world: WorldState) -> R_co:
         """Return a reading of the current state, by measuring the probe alone."""
-        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion), 0)
+        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion))
 
     @abstractmethod
-    def reading(self, world: WorldState, vectors: Array, first: int) -> R_co:
-        """Return a reading of the current state, given what the probe measures of it.
-
-        Args:
-            world: The state.
-            vectors: Of all probes, read-only, shape (n, 3).
-            first: Index of the first vector of this sensor's probe.
-        """
+    def reading(self, world: WorldState, measured: bytes) -> R_co:
+        """Return a reading of the current state, given what the probe measures of it."""
 
 
 def read_aside(sensor: Sensor, world: WorldState) -> Reading | None:
@@ -150,29 +144,14 @@ def make_probe(
     return Probe(kind, link, X_LS.R, X_LS.p, g_W, bounds)
 
 
-def measure_one(probe: Probe, motion: BodyMotion) -> Array:
-    """Return the vectors of one probe, see ``Probes.measure``."""
-    return Probes([probe], [motion]).measure()
+def measure_one(probe: Probe, motion: BodyMotion) -> bytes:
+    """Return the vectors of one probe, see ``measure``."""
+    return measure((probe,), (motion,))[0]
 
 
-class Probes:
-    """Probes of several sensors, and the motions of their bodies.
-
-    Args:
-        probes: Of the sensors.
-        motions: Of the body of each.
-    """
-
-    def __init__(self, probes: Iterable[Probe], motions: Iterable[BodyMotion]) -> None:
-        self._probes, self._motions = tuple(probes), tuple(motions)
-        self._shape = sum(probe.vectors for probe in self._probes), 3
-
-    def measure(self) -> Array:
-        """Return the vectors of all probes, one after the other, read-only, shape (n, 3)."""
-        vectors = np.empty(self._shape)
-        measure(self._probes, self._motions, vectors)
-        vectors.setflags(write=False)
-        return vectors
+def vectors_of(measured: bytes) -> Array:
+    """Return the vectors that a probe measured, read-only, shape (n, 3)."""
+    return np.frombuffer(measured).reshape(-1, 3)
 
 
 class CastRays(Protocol):

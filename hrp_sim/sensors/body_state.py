@@ -19,7 +19,7 @@ from ..engine.engine import AnyArray
 from ..engine.schedule import NS_PER_S
 from ..engine.state import SimulatedBody, WorldState
 from ._probe import ROOT, Probe
-from .base import BodySource, ProbingSensor, Sensor, SensorContext, make_probe
+from .base import BodySource, ProbingSensor, Sensor, SensorContext, make_probe, vectors_of
 from .settings import TRUTH, WHEELS
 
 # The names of the sensors, and their default rates, in [Hz].
@@ -128,10 +128,13 @@ class JointSensor(Sensor):
     def read(self, world: WorldState) -> JointReading:
         """Return a reading of all joints."""
         simulated = world.bodies[self.body]
+        motion = simulated.motion
+        if not self.tracks and self.encoders is None:
+            numbers = motion.q.tobytes() + motion.dq.tobytes() + motion.effort.tobytes()
+            return JointReading.late(world.time_ns, self.body, self.joints, numbers)
         if self.tracks:
             position, velocity, effort = self._with_tracks(simulated)
         else:
-            motion = simulated.motion
             position, velocity, effort = motion.q.copy(), motion.dq.copy(), motion.effort.copy()
         if self.encoders is not None:
             self.encoders.measure(world.time_ns, position, velocity)
@@ -187,9 +190,9 @@ class OdometrySensor(ProbingSensor[OdometryReading]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "probe", make_probe(ROOT, 0, Pose(), (None, None)))
 
-    def reading(self, world: WorldState, vectors: Array, first: int) -> OdometryReading:
+    def reading(self, world: WorldState, measured: bytes) -> OdometryReading:
         """Return the pose in W and the velocities in the root's frame, which the probe measures."""
-        p, v, w = vectors[first], vectors[first + 1], vectors[first + 2]
+        p, v, w = vectors_of(measured)
         orientation = matrix_quaternion(world.bodies[self.body].motion.R[0])
         return OdometryReading(world.time_ns, self.body, p, orientation, v, w)
 

@@ -26,6 +26,7 @@ from .base import (
     make_probe,
     measure_one,
     saturate,
+    vectors_of,
 )
 from .noise import VectorErrors, with_options
 
@@ -120,7 +121,7 @@ class ForceSensor(ProbingSensor[WrenchReading]):
         last_ns, now_ns = int(self._filtered_ns[0]), world.time_ns
         if now_ns == last_ns:
             return
-        wrench = measure_one(self.probe, world.bodies[self.body].motion)
+        wrench = vectors_of(measure_one(self.probe, world.bodies[self.body].motion))
         if last_ns == _NEVER or now_ns < last_ns:
             self._filtered[:] = wrench
         else:
@@ -128,11 +129,11 @@ class ForceSensor(ProbingSensor[WrenchReading]):
             self._filtered[:] += share * (wrench - self._filtered)
         self._filtered_ns[0] = now_ns
 
-    def reading(self, world: WorldState, vectors: Array, first: int) -> WrenchReading:
+    def reading(self, world: WorldState, measured: bytes) -> WrenchReading:
         """Return the measured wrench of the last step, given the true one."""
-        force, torque = vectors[first], vectors[first + 1]
         if self._is_plain:
-            return WrenchReading(world.time_ns, self.body, force, torque)
+            return WrenchReading.late(world.time_ns, self.body, measured)
+        force, torque = vectors_of(measured)
         if self.observes:
             self.observe(world)
             force, torque = self._filtered.copy()

@@ -25,6 +25,7 @@ from .base import (
     check_mounting,
     make_probe,
     saturate,
+    vectors_of,
 )
 from .noise import Noise, VectorErrors, with_options
 from .settings import SensorSettings
@@ -66,6 +67,8 @@ class ImuSensor(ProbingSensor[ImuReading]):
     noise: VectorErrors | None = None
     probe: Probe = field(init=False, repr=False)
     _stdevs: tuple[PerAxis, PerAxis, PerAxis] = field(init=False, repr=False)
+    # Whether readings are what the probe measures and clips, both vectors.
+    _is_plain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_mounting(self.X_LS)
@@ -77,6 +80,9 @@ class ImuSensor(ProbingSensor[ImuReading]):
         x = (0.0,) * 9 if self.noise is None else self.noise.stdevs
         stdevs = (x[0], x[1], x[2]), (x[3], x[4], x[5]), (x[6], x[7], x[8])
         object.__setattr__(self, "_stdevs", stdevs)
+        is_plain = self.noise is None and not self.measures_orientation
+        is_plain &= self.max_angular_velocity is not None and self.max_acceleration is not None
+        object.__setattr__(self, "_is_plain", is_plain)
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
@@ -88,14 +94,17 @@ class ImuSensor(ProbingSensor[ImuReading]):
         if self.noise is not None:
             self.noise.reset()
 
-    def reading(self, world: WorldState, vectors: Array, first: int) -> ImuReading:
+    def reading(self, world: WorldState, measured: bytes) -> ImuReading:
         """Return a reading at the sensor's origin, including the lever arm effect.
 
-        The vectors are the true angular velocity and specific force.
+        The probe measures the true angular velocity and specific force.
         """
-        gyro = None if self.max_angular_velocity is None else vectors[first]
-        acceleration = None if self.max_acceleration is None else vectors[first + 1]
         orientation = turn = None
+        if self._is_plain:
+            return ImuReading.late(world.time_ns, self.body, measured, None, self._stdevs)
+        vectors = vectors_of(measured)
+        gyro = None if self.max_angular_velocity is None else vectors[0]
+        acceleration = None if self.max_acceleration is None else vectors[1]
         if self.noise is not None:
             # What is not measured takes its random numbers, too.
             true = np.zeros((3, 3))

@@ -10,13 +10,13 @@ from urllib.parse import quote
 import numpy as np
 
 from hrp_model.late_dataclass import dataclass
-from hrp_model.rigid import Array
 from hrp_msgs.readings import Reading
 
 from ..engine.engine import AnyArray
 from ..engine.schedule import EARLIEST_NS, NEVER_NS, SampleClock
-from ..engine.state import ByName, WorldState
-from .base import Probes, ProbingSensor, Sensor
+from ..engine.state import BodyMotion, ByName, WorldState
+from ._probe import Probe, measure
+from .base import ProbingSensor, Sensor
 from .camera import CameraSensor
 
 _EACH_STEP_NS = 0
@@ -62,14 +62,14 @@ class ScheduledSensor(NamedTuple):
         sensor: The sensor.
         probing: The same if it has a probe, else None.
         camera: The same if it is a camera, else None.
-        first: Index of the first vector of its probe among those of all probes of the group.
+        place: Of its probe among those of the group.
     """
 
     name: str
     sensor: Sensor
     probing: ProbingSensor[Reading] | None
     camera: CameraSensor | None
-    first: int
+    place: int
 
 
 class SensorGroup:
@@ -87,8 +87,7 @@ class SensorGroup:
         self.clock = clock
         self.sensors: list[ScheduledSensor] = []
         self._probing: list[ProbingSensor[Reading]] = []
-        self._count = 0  # of vectors
-        self._probes: Probes | None = None
+        self._probes: tuple[tuple[Probe, ...], tuple[BodyMotion, ...]] | None = None
         self._has_memory = False
 
     def append(self, name: str, sensor: Sensor) -> None:
@@ -96,24 +95,23 @@ class SensorGroup:
         self._has_memory |= bool(sensor.memory)
         probing = sensor if isinstance(sensor, ProbingSensor) else None
         camera = sensor if isinstance(sensor, CameraSensor) else None
-        self.sensors.append(ScheduledSensor(name, sensor, probing, camera, self._count))
+        self.sensors.append(ScheduledSensor(name, sensor, probing, camera, len(self._probing)))
         if probing is not None:
             self._probing.append(probing)
-            self._count += probing.probe.vectors
 
     def skip(self, until_ns: int) -> None:
         """Skip the samples up to a time except the last one, unless they affect later ones."""
         if not self._has_memory:
             self.clock.skip(until_ns)
 
-    def measure(self, world: WorldState) -> Array:
-        """Return the vectors of all probes, see ``Probes.measure``."""
+    def measure(self, world: WorldState) -> tuple[bytes, ...]:
+        """Return the vectors of all probes, see ``_probe.measure``."""
         if self._probes is None:
-            self._probes = Probes(
-                [sensor.probe for sensor in self._probing],
-                [world.bodies[sensor.body].motion for sensor in self._probing],
+            self._probes = (
+                tuple(sensor.probe for sensor in self._probing),
+                tuple(world.bodies[sensor.body].motion for sensor in self._probing),
             )
-        return self._probes.measure()
+        return measure(*self._probes)
 
 
 class SensorSchedule:

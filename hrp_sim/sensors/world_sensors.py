@@ -139,14 +139,14 @@ class WorldSensors:
             if wanted(name):
                 observer.observe(state)
         for group in self.schedule.due(state.time_ns):
-            vectors: Array | None = None
-            for name, sensor, probing, camera, first in group.sensors:
+            measured: tuple[bytes, ...] | None = None
+            for name, sensor, probing, camera, place in group.sensors:
                 if not wanted(name):
                     continue
                 if probing is not None:
-                    if vectors is None:
-                        vectors = group.measure(state)
-                    readings[name] = probing.reading(state, vectors, first)
+                    if measured is None:
+                        measured = group.measure(state)
+                    readings[name] = probing.reading(state, measured[place])
                 elif camera is not None and self._defer_images:
                     readings[name] = camera.capture(state)
                 elif (reading := sensor.read(state)) is not None:
