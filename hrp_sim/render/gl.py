@@ -219,7 +219,7 @@ MAX_DEVICES = 16
 THREADS_VARIABLE = "LP_NUM_THREADS"
 
 _local = threading.local()
-_rendering: set[int] = set()  # processes that have created contexts: this one, or its parent
+_rendering: set[int] = set()  # processes that create contexts: this one, or its parent
 
 
 class RendererUnavailable(RuntimeError):  # noqa: N818 - a state of the machine, not an error
@@ -239,8 +239,8 @@ def thread_context() -> Any:
     _check_process()
     owner: _ContextOwner | None = getattr(_local, "owner", None)
     if owner is None:
+        _rendering.add(os.getpid())  # before, as another thread may fork meanwhile
         owner = _local.owner = _ContextOwner(_create())
-        _rendering.add(os.getpid())
     owner.activate()
     return owner.context
 

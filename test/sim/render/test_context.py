@@ -1,5 +1,7 @@
 """OpenGL contexts come and go with their threads."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,31 @@ def test_a_thread_has_one_context_and_another_thread_another():
     here = thread_context()
     assert thread_context() is here
     assert in_thread(thread_context) is not here
+
+
+FORKS_MEANWHILE = """
+import os, threading
+from hrp_sim.render import gl
+
+def create():
+    inside.set()
+    threading.Event().wait()
+
+gl._create, inside = create, threading.Event()
+threading.Thread(target=gl.thread_context, daemon=True).start()
+inside.wait()
+if pid := os.fork():
+    raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+gl.check_libraries()
+"""
+
+
+def test_a_process_forked_while_a_context_is_created_says_so():
+    """It would hang in OpenGL."""
+    words = [sys.executable, "-c", FORKS_MEANWHILE]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert "start processes by 'spawn' instead" in done.stderr
 
 
 def test_pictures_do_not_depend_on_what_else_the_thread_draws():
