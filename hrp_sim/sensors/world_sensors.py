@@ -61,7 +61,7 @@ class WorldSensors:
         self._diagnostics = diagnostics
         self._defer_images = defer_images
         self._switched = switched
-        self._renderer = Renderer({})
+        self._renderer, self._can_render = Renderer({}), True
         # By body: the settings of sensors with individual options.
         self._own_settings: dict[str, Mapping[str, SensorSettings]] = {}
 
@@ -149,9 +149,20 @@ class WorldSensors:
                     readings[name] = probing.reading(state, measured[place])
                 elif camera is not None and self._defer_images:
                     readings[name] = camera.capture(state)
-                elif (reading := sensor.read(state)) is not None:
+                elif camera is not None and not self._can_render:
+                    continue
+                elif (reading := self._read(sensor, state)) is not None:
                     readings[name] = reading
         return readings
+
+    def _read(self, sensor: Sensor, state: WorldState) -> Reading | None:
+        """Return a reading, if there is one; warn if it is an image that cannot be rendered."""
+        try:
+            return sensor.read(state)
+        except RendererUnavailable as error:  # which only the first image shows
+            self._can_render = False
+            self._diagnostics.warn("no-renderer", str(error))
+            return None
 
     def _has_switched(self, name: str, on: bool) -> None:
         if (light := self.schedule.lights.get(name)) is not None:

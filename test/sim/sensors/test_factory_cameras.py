@@ -8,6 +8,7 @@ from sim.sensors.factory_tools import DarkRenderer, camera, devices_only, gyro, 
 
 from hrp_model import Pose
 from hrp_model.devices import Distortion, ImageType, Intrinsics, LensType
+from hrp_sim import Simulation, load_world
 from hrp_sim.render import Renderer, RendererUnavailable
 
 
@@ -101,6 +102,22 @@ def test_without_opengl_one_warning_names_the_packages_and_the_rest_runs(diagnos
     assert "libegl1" in message
     assert "libgl1-mesa-dri" in message
     assert [s.name for s in devices_only(found)] == ["gyro"]
+
+
+def test_without_a_device_for_opengl_the_first_image_is_one_warning_and_the_rest_runs(
+    diagnostics, monkeypatch
+):
+    def create():
+        raise RendererUnavailable("no device")
+
+    monkeypatch.setattr("hrp_sim.render.gl._create", create)
+    monkeypatch.setattr("hrp_sim.render.gl._local", threading.local())
+    world = load_world("humanoid_in_room", diagnostics)
+    with Simulation(world, diagnostics=diagnostics) as simulation:
+        readings = simulation.run(0.1)
+    assert diagnostics.take("no-renderer").message == "no device"
+    assert "gyro" in readings
+    assert "head_camera" not in readings
 
 
 def test_a_renderer_that_is_not_prepared_says_so_when_it_cannot_draw(monkeypatch):
