@@ -130,15 +130,6 @@ class SensorOutputs:
                 self.compressed[spec] = TopicOutput(topic, converter)
                 self.outputs.append(self.compressed[spec])
 
-    def is_wanted(self) -> bool:
-        """Return whether the sensor should be read."""
-        if self.is_always_read:
-            return True
-        for output in self.outputs:  # noqa: SIM110 - any() takes twice as long
-            if output.has_subscribers():
-                return True
-        return False
-
     def repeat(self, world: WorldState, *, frames_only: bool) -> None:
         """Publish a reading of the present state, without effect on later ones.
 

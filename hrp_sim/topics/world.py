@@ -284,9 +284,12 @@ class WorldTopics(Consumer):
         if found is None or found.sensor is not simulation.sensors[sensor]:
             return False
         # In lock-step, noise and filters must not depend on the times of subscriptions.
-        if self._reads_all and not isinstance(found.sensor, CameraSensor):
+        if found.is_always_read or (self._reads_all and not isinstance(found.sensor, CameraSensor)):
             return True
-        return found.is_wanted()
+        for output in found.outputs:  # noqa: SIM110 - any() takes twice as long
+            if output.has_subscribers():
+                return True
+        return False
 
     def wanted_parts(self, camera: str) -> Parts | None:
         """Return the parts of an image that have subscribers."""
