@@ -11,7 +11,7 @@
 #define CAPACITY 256             /* messages in the queue */
 #define MAX_BYTES ((size_t)32 << 20) /* in the queue, before it accepts another message */
 #define SLICE 0.1                /* [s] between looks for signals */
-#define PAUSE 1e-4               /* [s] in which messages are gathered after each burst */
+#define PAUSE 3e-4               /* [s] in which messages are gathered after each burst */
 #define FOREVER 1e6              /* [s] */
 #define NEVER UINT64_MAX
 
