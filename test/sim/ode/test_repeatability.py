@@ -57,6 +57,25 @@ def test_a_removed_body_is_gone():
         engine.remove_body("nobody")
 
 
+def test_others_move_as_if_a_body_that_is_removed_were_still_there():
+    """The contacts of a stack that friction holds keep what they leave to the next step."""
+    ends = []
+    for removed in ((), ("far",)):
+        cube = [lone(placed(Box(np.full(3, 0.2))), name=name) for name in ("far", *"abc")]
+        places = at(5.0, 0.0, 0.1), at(z=0.1), at(z=0.3), at(z=0.5)
+        bodies = [moving(body, place) for body, place in zip(cube, places, strict=True)]
+        engine, _, *stack, _ = world(*bodies, floor())
+        for box in stack:
+            box.wrench.force[0, 0] = 0.6
+        engine.step(300)
+        for name in removed:
+            engine.remove_body(name)
+        engine.step(3)
+        ends.append([np.hstack([b.motion.p[0], b.motion.v[0]]) for b in stack])
+        engine.close()
+    np.testing.assert_array_equal(*ends)
+
+
 def test_the_interpreter_runs_while_physics_steps():
     engine = tumbling()
     started, counted, refused = threading.Event(), [], []

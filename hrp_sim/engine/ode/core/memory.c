@@ -166,6 +166,18 @@ static int remembered_count(const World *world)
     return count < limit ? count : limit;
 }
 
+void hrp_memory_forget(World *world, const Body *body)
+{
+    int first = 1;
+    for (int i = 0; world->bodies[i] != body; i++)
+        first += world->bodies[i]->groups;
+    for (int i = 0; i < 2 * remembered_count(world); i++) {
+        int *number = &world->memory[i / 2].groups[i % 2];
+        if (*number >= first)
+            *number = *number < first + body->groups ? -1 : *number - body->groups;
+    }
+}
+
 /* Exchange the memories of this step and the last one. */
 static void memories_swap(World *world)
 {

@@ -14,6 +14,9 @@ void hrp_memory_begin(World *world);
 /* Count what a contact of two groups left among that of the last step. */
 void hrp_memory_append(World *world, const ContactMemory *contact, dBodyID a, dBodyID b);
 
+/* Forget the contacts of a body that is removed; the numbers of later groups decrease. */
+void hrp_memory_forget(World *world, const Body *body);
+
 /* Undo the changes of a failed step. */
 void hrp_memory_restore(World *world);
 

@@ -6,6 +6,7 @@
 #include "collide.h"
 #include "exact.h"
 #include "loops.h"
+#include "memory.h"
 #include "sleep.h"
 #include "state.h"
 
@@ -136,6 +137,7 @@ static void body_remove(World *world, void *body)
 {
     hrp_body_joints_remove(world, body);
     hrp_disturb(world, body);
+    hrp_memory_forget(world, body);
     hrp_body_destroy(body);
 }
 
