@@ -38,6 +38,18 @@ ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 )  # fmt: skip
 SIZE = (1000, 450)  # of a page, in pixels; small, as there is no GPU
+# Without a GPU, drawing takes all processors: so there are at most ten frames a second.
+_FEW_FRAMES = """
+const draw = window.requestAnimationFrame.bind(window), waiting = new Set();
+let count = 0;
+window.requestAnimationFrame = (drawing) => {
+    const id = ++count;
+    waiting.add(id);
+    setTimeout(() => draw((time) => waiting.delete(id) && drawing(time)), 100);
+    return id;
+};
+window.cancelAnimationFrame = (id) => waiting.delete(id);
+"""
 TIMEOUT = 300.0  # [s]; a loaded machine without a GPU draws slowly
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
@@ -95,6 +107,7 @@ class Page:
         )
         self._context.set_default_timeout(1e3 * TIMEOUT)
         self._context.route("**/*", self._on_request)
+        self._context.add_init_script(_FEW_FRAMES)
         self.tab = self._context.new_page()
         self.tab.on("websocket", lambda socket: self._is_own(socket.url))
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -130,7 +143,7 @@ class Page:
         while not condition():
             if time.monotonic() > end:
                 pytest.fail(f"after {TIMEOUT:g} s: not {what or condition}; {self.errors}")
-            self.tab.wait_for_timeout(30)  # serves the browser's events
+            self.tab.wait_for_timeout(100)  # serves the browser's events
 
     def wait_until_still(self) -> None:
         """Wait until two pictures in a row are equal, for pictures that somebody looks at.

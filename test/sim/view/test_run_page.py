@@ -41,6 +41,20 @@ def block_in_space():
     return WorldConfig(physics=physics, bodies=(BodyEntry(placement=placement),))
 
 
+@pytest.fixture(scope="module")
+def arm(shared_pages):
+    """The run of an arm on a floor that has a problem, and its page.
+
+    It runs, as the page then changes with every frame.
+    """
+    with RunPage("arm") as run:
+        bodies = run.simulation.bodies
+        (floor_link,) = next(bodies[name].body.links for name in bodies if name != "arm")
+        problem = Diagnostic(Severity.WARNING, "massless-link", "something is odd", floor_link.at)
+        run.run_viewer.show_problems([problem])
+        yield run, run.open(shared_pages)
+
+
 def shown_time(page):
     found = re.search(r"([\d.]+) s", page.tab.locator("[data-clock]").inner_text())
     return float(found.group(1))
@@ -190,23 +204,37 @@ def scan_and_camera_appear(run, page):
         assert len(node(run.viewer, name).points) > 10
 
 
-def test_curves_of_joints_and_sensors_are_drawn_and_a_slider_commands_its_joint(pages):
-    with RunPage("arm") as run:
-        page = run.open(pages)
-        a_slider_commands_its_joint(run, page)
-        page.open_part("Curves")
-        page.wait_until(lambda: page.tab.locator(".uplot").count() == 1, "a plot")
-        page.wait_for_text("J3 position")  # chosen at first
-        press(page, "Remove all")
-        page.wait_until(lambda: page.tab.locator(".uplot").count() == 0, "no plot")
-        press(page, "Add curve")
-        page.wait_for_text("J1 position")
-        page.wait_until(lambda: len(_data(run)[0]) > 20, "samples")
-        times, values = _data(run)
-        np.testing.assert_allclose(np.diff(times), 0.02, atol=1e-9)
-        assert np.isfinite(values).all()
-        press(page, "Remove all")
-        page.wait_until(lambda: page.tab.locator(".uplot").count() == 0, "no plot")
+@pytest.mark.slow
+def test_the_end_of_a_run_and_a_browser_that_comes_and_goes(pages):
+    with RunPage("rover", hint="none") as run:
+        first = run.open(pages)
+        first.wait_until(lambda: shown_time(first) > 0.0)
+        first.close()  # in mid-run
+        count = len(run.times)
+        second = run.open(pages)
+        second.wait_until(lambda: shown_time(second) > 0.0)
+        second.wait_until(lambda: len(run.times) > count + 100, "steps meanwhile")
+        run.end("It is over at 12 s.")
+        second.wait_for_text("It is over at 12 s.")
+        second.errors.clear()  # of the connection that is gone
+
+
+def test_curves_of_joints_and_sensors_are_drawn_and_a_slider_commands_its_joint(arm):
+    run, page = arm
+    a_slider_commands_its_joint(run, page)
+    page.open_part("Curves")
+    page.wait_until(lambda: page.tab.locator(".uplot").count() == 1, "a plot")
+    page.wait_for_text("J3 position")  # chosen at first
+    press(page, "Remove all")
+    page.wait_until(lambda: page.tab.locator(".uplot").count() == 0, "no plot")
+    press(page, "Add curve")
+    page.wait_for_text("J1 position")
+    page.wait_until(lambda: len(_data(run)[0]) > 20, "samples")
+    times, values = _data(run)
+    np.testing.assert_allclose(np.diff(times), 0.02, atol=1e-9)
+    assert np.isfinite(values).all()
+    press(page, "Remove all")
+    page.wait_until(lambda: page.tab.locator(".uplot").count() == 0, "no plot")
 
 
 def _data(run):
@@ -214,6 +242,7 @@ def _data(run):
 
 
 def a_slider_commands_its_joint(run, page):
+    page.open_part("Control")
     slider = page.tab.get_by_role("slider").first
     page.wait_until(slider.is_visible, "a slider")
     for _ in range(30):
@@ -228,36 +257,17 @@ def a_slider_commands_its_joint(run, page):
     page.wait_until(is_at_target, "joint at target")
 
 
-def test_a_click_selects_a_link_or_that_of_a_problem_of_any_body(pages):
-    with RunPage("arm") as run:  # running, as the page changes with every frame
-        bodies = {name: simulated.body for name, simulated in run.simulation.bodies.items()}
-        other = next(name for name in bodies if name != "arm")
-        link = bodies[other].links[0]
-        problem = Diagnostic(Severity.WARNING, "massless-link", "something is odd", link.at)
-        run.run_viewer.show_problems([problem])
-        page = run.open(pages)
-        page.tab.get_by_role("button", name="1 warning").click()
-        page.wait_until(lambda: gui(run.viewer, "Body").value == "arm")
-        page.tab.locator("[data-link=J3]").first.click()
-        page.wait_until(lambda: gui(run.viewer, "Selected link").value == "J3", "selected")
-        page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
-        page.tab.get_by_text("something is odd").click()
-        page.wait_until(lambda: gui(run.viewer, "Body").value == other, "the other body")
-        page.wait_until(lambda: gui(run.viewer, "Selected link").value == link.name, "selected")
-        page.tab.get_by_text("something is odd").click()  # now of the body that is shown
-        page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
-
-
-@pytest.mark.slow
-def test_the_end_of_a_run_and_a_browser_that_comes_and_goes(pages):
-    with RunPage("rover", hint="none") as run:
-        first = run.open(pages)
-        first.wait_until(lambda: shown_time(first) > 0.0)
-        first.close()  # in mid-run
-        count = len(run.times)
-        second = run.open(pages)
-        second.wait_until(lambda: shown_time(second) > 0.0)
-        second.wait_until(lambda: len(run.times) > count + 100, "steps meanwhile")
-        run.end("It is over at 12 s.")
-        second.wait_for_text("It is over at 12 s.")
-        second.errors.clear()  # of the connection that is gone
+def test_a_click_selects_a_link_or_that_of_a_problem_of_any_body(arm):
+    run, page = arm
+    other = next(name for name in run.simulation.bodies if name != "arm")
+    link = run.simulation.bodies[other].body.links[0]
+    page.tab.get_by_role("button", name="1 warning").click()
+    page.wait_until(lambda: gui(run.viewer, "Body").value == "arm")
+    page.tab.locator("[data-link=J3]").first.click()
+    page.wait_until(lambda: gui(run.viewer, "Selected link").value == "J3", "selected")
+    page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
+    page.tab.get_by_text("something is odd").click()
+    page.wait_until(lambda: gui(run.viewer, "Body").value == other, "the other body")
+    page.wait_until(lambda: gui(run.viewer, "Selected link").value == link.name, "selected")
+    page.tab.get_by_text("something is odd").click()  # now of the body that is shown
+    page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
