@@ -15,6 +15,11 @@ case ${1:-} in
   --quick) selected=("${QUICK[@]}") && shift ;;
   --all) selected=(-m "") && shift ;;
 esac
+# Tests write thousands of small files, and would wait for a disk.
+if [ -z "${TMPDIR:-}" ] && ! findmnt -no OPTIONS /dev/shm | grep -qw noexec &&
+  [ "$(df --output=avail /dev/shm | tail -n 1)" -gt 2000000 ]; then # [KiB]
+  export TMPDIR=/dev/shm
+fi
 # Hundreds of processes import the same modules, which pytest rewrites, too.
 unset PYTHONDONTWRITEBYTECODE
 exec "$VENV/bin/python" -m pytest "${selected[@]}" "$@"

@@ -46,7 +46,7 @@ whole_robots = pytest.mark.parametrize(
 
 
 @needs_shared
-@some_or_all("files", REFERENCES, 12)
+@some_or_all("files", REFERENCES, 8)
 def test_its_links_stand_where_the_reference_says(files):
     """With bodies made of the reference's own numbers, so that no reader is involved."""
     check_each(files, check_places)
@@ -69,7 +69,7 @@ def check_places(file):
 
 
 @needs_shared
-@some_or_all("files", LOADED, 15)
+@some_or_all("files", LOADED, 8)
 def test_every_model_that_loads_becomes_a_urdf(files, tmp_path):
     check_each(files, lambda file: check_urdf_of(file, tmp_path))
 

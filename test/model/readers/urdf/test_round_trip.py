@@ -107,7 +107,7 @@ def test_our_models_come_back(path, tmp_path):
 
 
 @needs_shared
-@some_or_all("models", main_models(), 40)
+@some_or_all("models", main_models(), 20)
 def test_published_models_come_back(models):
     check_each(models, check_published)
 
