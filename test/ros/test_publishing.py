@@ -67,6 +67,12 @@ def publish(monkeypatch):
         published.close()
 
 
+def wait_for_steps(thread):
+    """Leave a processor to the thread of a run that must not have ended."""
+    thread.join(0.001)
+    assert thread.is_alive()
+
+
 def test_the_clock_of_a_step_comes_before_its_data_and_none_is_lost(publish):
     published = publish(clock_rate=250.0)
     with published.run(0.1) as run:
@@ -98,7 +104,7 @@ def test_the_last_time_is_published_at_a_pause_and_at_the_end(publish):
                 assert run.step(17).wait(PATIENCE)
                 break
             except sim_node.NotRunningError:  # not yet
-                assert thread.is_alive()
+                wait_for_steps(thread)
         at_pause = published.stamps(CLOCK)[-1]
         run.resume()
         thread.join()
@@ -112,7 +118,7 @@ def test_who_changes_the_world_gets_an_answer_after_its_time_is_published(publis
         thread = threading.Thread(target=run.run)
         thread.start()
         while published.stamps(CLOCK) != [(CLOCK, 1)]:  # which nodes take for the beginning
-            assert thread.is_alive()
+            wait_for_steps(thread)
         for step in range(1, 20):
             run.step(1).wait(PATIENCE)
             assert published.stamps(CLOCK)[-1] == (CLOCK, step * 1_000_000)
@@ -142,7 +148,7 @@ def test_a_run_waits_for_a_middleware_that_blocks_and_can_be_stopped(publish):
         thread = threading.Thread(target=run.run)
         thread.start()
         while not run.simulation.state.time_ns:
-            assert thread.is_alive()
+            wait_for_steps(thread)
         run.stop()
         go_on.set()
         thread.join()
@@ -173,13 +179,13 @@ def test_the_topics_of_another_world_follow_those_of_the_one_before(publish):
         thread.start()
         before = {topic._publisher.handle.pointer for topic in node.topics if topic.name == JOINTS}
         while len(published.stamps(JOINTS)) < 10:
-            assert thread.is_alive()
+            wait_for_steps(thread)
         with closing(run.replace(node.make_simulation(node.world))):
             node.sync()
             count = len(published.middleware.sent)
             after = {t._publisher.handle.pointer for t in node.topics if t.name == JOINTS}
             while not after.intersection(p for p, _ in published.middleware.sent[count:]):
-                assert thread.is_alive()
+                wait_for_steps(thread)
         run.stop()
         thread.join()
     assert before.isdisjoint(p for p, _ in published.middleware.sent[count:]) or before == after
