@@ -1,10 +1,12 @@
-/* Tests of the C core by itself: rows beside finite differences, the factor and the line search beside
- * plain methods, areas of patches beside closed forms, kept contacts and pairs of bodies beside a
- * search through all, trees of boxes. `core_tests NAME` runs one; test_core_in_c.py compiles and runs it. */
+/* Tests of the C core by itself: rows and friction beside finite differences, the factor and the line
+ * search beside plain methods, areas of patches beside closed forms, kept contacts and pairs of bodies
+ * beside a search through all, trees of boxes. `core_tests NAME` runs one; test_core_in_c.py compiles
+ * and runs it. */
 #include "bounds.h"
 #include "contact_set.h"
 #include "exact.h"
 #include "factor.h"
+#include "friction.h"
 #include "guard.h"
 #include "joints.h"
 #include "order.h"
@@ -387,12 +389,64 @@ static void test_patch(void)
     hrp_patch_points_set(&system, &friction);
     double share = 0.0, square = 0.0;
     for (int i = friction.points; i < friction.points_end; i++)
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 4; k++) {
             share += points[i].share[k];
             square += points[i].share[k] * points[i].x[k] * points[i].x[k];
         }
     check_near("shares", share, 1.0, 1e-12);
     check_near("second moment", square, width * width / 12.0, 1e-12);
+}
+
+/* The slope of a line that turns and slides, of which some points hold, is minus the derivative of
+ * its impulse; both are those of the work that friction does along a step. */
+static void test_friction(void)
+{
+    const double length = 0.4, e = 1e-6, change[3] = {0.3, -0.2, 0.5};
+    static const int at[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
+    Touch touches[2];
+    Friction friction = {.touch = 0,
+                         .corners = 2,
+                         .mu = 0.5,
+                         .along = {1.0, 0.7},
+                         .radius = 0.5 * length,
+                         .load = 3.0,
+                         .stiffness = 60.0,
+                         .before = {0.01, 0.02, 0.3}};
+    FrictionPoints points[MAX_PATCH_POINTS];
+    System system = {.touches = touches, .frictions = &friction, .friction_points = points};
+    memset(touches, 0, sizeof touches);
+    for (int i = 0; i < 2; i++) {
+        touches[i].at[0] = (i - 0.5) * length;
+        touches[i].next = i < 1 ? i + 1 : -1;
+    }
+    hrp_patch_area_set(&system, &friction);
+    hrp_friction_linearize(&system, &friction);
+    check_near("is one that slips", friction.sticks, 0.0, 0.0);
+    double slope[6], impulse[3], along = 0.0, steep = 0.0;
+    memcpy(slope, friction.slope, sizeof slope);
+    memcpy(impulse, friction.impulse, sizeof impulse);
+    for (int k = 0; k < 3; k++) {
+        double ends[2][3];
+        for (int side = 0; side < 2; side++) {
+            friction.rate[k] = side ? e : -e;
+            hrp_friction_linearize(&system, &friction);
+            memcpy(ends[side], friction.impulse, sizeof ends[side]);
+        }
+        friction.rate[k] = 0.0;
+        for (int r = 0; r < 3; r++) {
+            check_near("slope", slope[at[r][k]], (ends[0][r] - ends[1][r]) / (2.0 * e), 1e-3);
+            steep += change[r] * slope[at[r][k]] * change[k];
+        }
+        along -= change[k] * impulse[k];
+        friction.rate_before[k] = 0.0;
+    }
+    memcpy(friction.rate, change, sizeof change);
+    memset(friction.impulse, 0, sizeof friction.impulse);
+    double derivative = 0.0, curvature = 0.0;
+    hrp_friction_search_begin(&system, &friction);
+    hrp_friction_search(&system, &friction, 0.0, &derivative, &curvature);
+    check_near("derivative", derivative, along, 1e-9);
+    check_near("curvature", curvature, steep, 1e-9);
 }
 
 /* Of many points in a plane, the corners of their hull are kept, and at most so many. */
@@ -542,7 +596,7 @@ int main(int count, char **arguments)
     } tests[] = {
         {"rows", test_rows},   {"factor", test_factor},           {"line_search", test_line_search},
         {"patch", test_patch}, {"contact_set", test_contact_set}, {"sweep", test_sweep},
-        {"tree", test_tree}};
+        {"tree", test_tree},   {"friction", test_friction}};
     dInitODE2(0);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (count == 2 && strcmp(arguments[1], tests[i].name) == 0) {

@@ -26,7 +26,7 @@ def program(tmp_path_factory):
     return made
 
 
-NAMES = ["rows", "factor", "line_search", "patch", "contact_set", "sweep", "tree"]
+NAMES = ["rows", "factor", "line_search", "patch", "friction", "contact_set", "sweep", "tree"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -94,7 +94,6 @@ static int is_sphere(const Spin *spin, int lane)
 /* What follows computes for four groups at once. */
 
 #define UNROLLED _Pragma("GCC unroll 4")
-#define INLINE static inline __attribute__((always_inline)) /* as WIDE as its caller */
 
 INLINE Quad dot(const Quad a[3], const Quad b[3])
 {

@@ -66,58 +66,57 @@ static void load_share(const System *system, const Friction *friction, dReal rat
     }
 }
 
-typedef int64_t PairMask __attribute__((vector_size(16)));
+typedef int64_t QuadMask __attribute__((vector_size(4 * sizeof(int64_t))));
 
-/* Return a where the mask is set, b elsewhere. */
-static inline Pair pair_choose(PairMask mask, Pair a, Pair b)
+INLINE Quad larger(Quad a, Quad b)
 {
-    return (Pair)(((PairMask)a & mask) | ((PairMask)b & ~mask));
+    const QuadMask mask = a > b;
+    return (Quad)(((QuadMask)a & mask) | ((QuadMask)b & ~mask));
 }
 
-static inline Pair pair_max(Pair a, Pair b)
+/* Set the slope of a patch, whose rows are scaled by their shares of mu: of points with stiffnesses
+ * of the given sum, and its moments, less what they fall. */
+INLINE void slope_set(const Friction *friction, Quad stiffness, const Quad moments[3],
+                      const Quad falls[6], dReal slope[6])
 {
-    return pair_choose(a > b, a, b);
+    const dReal strong = friction->along[0], weak = friction->along[1], k = sum_of(stiffness);
+    slope[0] = strong * strong * (k - sum_of(falls[0]));
+    slope[1] = -strong * weak * sum_of(falls[1]);
+    slope[2] = -strong * sum_of(moments[0] + falls[2]);
+    slope[3] = weak * weak * (k - sum_of(falls[3]));
+    slope[4] = weak * sum_of(moments[1] - falls[4]);
+    slope[5] = sum_of(moments[2] - falls[5]);
 }
 
-/* Add stiffnesses k at two points to the slope of a patch. */
-static inline void slope_add(const FrictionPoints *p, Pair k, Pair slope[6])
+/* Add the moments of stiffnesses k at four points. */
+INLINE void moments_add(const FrictionPoints *p, Quad k, Quad moments[3])
 {
-    slope[0] += k;
-    slope[2] -= k * p->arm_a;
-    slope[3] += k;
-    slope[4] += k * p->arm_b;
-    slope[5] += k * (p->arm_a * p->arm_a + p->arm_b * p->arm_b + p->reach * p->reach);
-}
-
-/* Set the slope of a patch, whose rows are scaled by their shares of mu. */
-static void slope_set(const Friction *friction, const Pair sums[6], dReal slope[6])
-{
-    const dReal strong = friction->along[0], weak = friction->along[1];
-    const dReal scale[6] = {strong * strong, strong * weak, strong, weak * weak, weak, 1.0};
-    for (int k = 0; k < 6; k++)
-        slope[k] = scale[k] * (sums[k][0] + sums[k][1]);
+    moments[0] += k * p->arm_a;
+    moments[1] += k * p->arm_b;
+    moments[2] += k * (p->arm_a * p->arm_a + p->arm_b * p->arm_b + p->reach * p->reach);
 }
 
 /* Bound friction at each point by its share of the load. Where the pressure would pull it is none,
  * and more elsewhere. While a point holds, it yields in proportion to its bound. */
-static void bounds_set(const System *system, Friction *friction)
+WIDE static void bounds_set(const System *system, Friction *friction)
 {
     FrictionPoints *points = system->friction_points + friction->points;
     FrictionPoints *end = system->friction_points + friction->points_end;
-    Pair all = {0.0};
+    Quad all = {0.0}, moments[3] = {{0.0}};
+    const Quad none[6] = {{0.0}};
     for (FrictionPoints *p = points; p < end; p++) {
-        const Pair pressure = 1.0 + friction->pressure[0] * (p->x - friction->mean[0]) +
+        const Quad pressure = 1.0 + friction->pressure[0] * (p->x - friction->mean[0]) +
                               friction->pressure[1] * (p->y - friction->mean[1]);
-        p->bound = p->share * pair_max(pressure, (Pair){0.0});
+        p->bound = p->share * larger(pressure, (Quad){0.0});
         all += p->bound;
+        moments_add(p, p->bound, moments);
     }
-    const dReal sum = all[0] + all[1];
-    Pair slope[6] = {{0.0}};
-    for (FrictionPoints *p = points; p < end && sum > 0.0; p++) {
-        slope_add(p, friction->stiffness / sum * p->bound, slope);
-        p->bound *= friction->mu * friction->load / sum;
-    }
-    slope_set(friction, slope, friction->hold);
+    const dReal sum = sum_of(all), most = sum > 0.0 ? friction->mu * friction->load / sum : 0.0;
+    for (FrictionPoints *p = points; p < end; p++)
+        p->bound *= most;
+    slope_set(friction, all, moments, none, friction->hold);
+    for (int k = 0; k < 6; k++)
+        friction->hold[k] *= sum > 0.0 ? friction->stiffness / sum : 0.0;
 }
 
 /* Set the slope of a patch that holds, if any linear pressure leaves its second moments. */
@@ -232,7 +231,7 @@ int hrp_frictions_fill(const World *world, System *system)
 {
     system->friction_point_count = 0;
     if (!hrp_array_reserve(&system->friction_points, &system->friction_point_capacity,
-                           system->friction_count * MAX_PATCH_POINTS / 2, sizeof(FrictionPoints)))
+                           system->friction_count * MAX_PATCH_POINTS / 4, sizeof(FrictionPoints)))
         return 0;
     for (int f = 0; f < system->friction_count; f++) {
         Friction *friction = &system->frictions[f];
@@ -304,84 +303,109 @@ static void points_need(System *system, Friction *friction)
     bounds_set(system, friction);
 }
 
-/* How friction opposes slips of the given squares at two points: k times as large; and k / square
+/* How friction opposes slips of the given squares at four points: k times as large; and k / square
  * where they slip: by what k falls with the square. */
-static inline Pair points_oppose(const FrictionPoints *p, Pair square, Pair yields, Pair *falls)
+INLINE Quad points_oppose(const FrictionPoints *p, Quad square, Quad yields, Quad *falls)
 {
-    const PairMask slips = square >= yields;
-    const Pair most = pair_choose(slips, square, yields);
-    const Pair inverse = 1.0 / (Pair){sqrt(most[0]), sqrt(most[1])}, k = p->bound * inverse;
-    *falls = (Pair)((PairMask)(k * inverse * inverse) & slips);
+    const Quad most = larger(square, yields);
+    const Quad root = {sqrt(most[0]), sqrt(most[1]), sqrt(most[2]), sqrt(most[3])};
+    const Quad inverse = 1.0 / root, k = p->bound * inverse;
+    *falls = (Quad)((QuadMask)(k * inverse * inverse) & (square >= yields));
     return k;
 }
 
 /* Return the square of the slip at which points yield all they can. */
-static Pair yields_of(const Friction *friction)
+INLINE Quad yields_of(const Friction *friction)
 {
     const dReal yield = max_real(friction->mu * friction->load / friction->stiffness, 1e-100);
-    return (Pair){yield * yield, yield * yield};
+    return yield * yield + (Quad){0.0};
 }
 
-/* The slip of two points, scaled by the shares of mu: along both tangents, and of the piece about
+/* The slip of four points, scaled by the shares of mu: along both tangents, and of the piece about
  * its middle. */
 typedef struct {
-    Pair a, b, c;
+    Quad a, b, c;
 } PointSlip;
 
-static inline PointSlip points_slip(const Friction *friction, const FrictionPoints *p,
-                                    const dReal slip[3])
+INLINE PointSlip points_slip(const Friction *friction, const FrictionPoints *p,
+                             const dReal slip[3])
 {
     return (PointSlip){.a = friction->along[0] * slip[0] - slip[2] * p->arm_a,
                        .b = friction->along[1] * slip[1] + slip[2] * p->arm_b,
                        .c = slip[2] * p->reach};
 }
 
-/* Compute the response of a patch where points may slip. Each has the slope k (1 - n n^T), with
- * n = (a, b, c) / its length, where it does; that of a secant is k. */
-static void respond_slipping(const System *system, const Friction *friction, const dReal slip[3],
-                             dReal secant, Response *response)
+/* Return by how much a slip turns points about the middle of the patch. */
+INLINE Quad points_turn(const FrictionPoints *p, const PointSlip *s)
+{
+    return p->arm_b * s->b - p->arm_a * s->a + p->reach * s->c;
+}
+
+/* Compute the impulse of a patch where points may slip. */
+WIDE static void respond_slipping(const System *system, const Friction *friction,
+                                  const dReal slip[3], Response *response)
+{
+    FrictionPoints *p = system->friction_points + friction->points;
+    const FrictionPoints *end = system->friction_points + friction->points_end;
+    const Quad yields = yields_of(friction);
+    Quad along_a = {0.0}, along_b = {0.0}, turn = {0.0}, fastest = {0.0};
+    for (; p < end; p++) {
+        const PointSlip s = points_slip(friction, p, slip);
+        const Quad square = s.a * s.a + s.b * s.b + s.c * s.c;
+        p->stiffness = points_oppose(p, square, yields, &p->falls);
+        fastest = larger(fastest, square);
+        along_a += p->stiffness * s.a;
+        along_b += p->stiffness * s.b;
+        turn += p->stiffness * points_turn(p, &s);
+    }
+    response->impulse[0] = -friction->along[0] * sum_of(along_a);
+    response->impulse[1] = -friction->along[1] * sum_of(along_b);
+    response->impulse[2] = -sum_of(turn);
+    response->has_slope = 0;
+    response->sticks = max_real(max_real(fastest[0], fastest[1]),
+                                max_real(fastest[2], fastest[3])) < yields[0];
+}
+
+/* Compute the slope of a patch whose impulse was computed. Each point has k (1 - n n^T), with
+ * n = (a, b, c) / its length, where it slips; that of a secant is k. */
+WIDE static void slope_slipping(const System *system, const Friction *friction,
+                                Response *response)
 {
     const FrictionPoints *p = system->friction_points + friction->points;
     const FrictionPoints *end = system->friction_points + friction->points_end;
-    const Pair yields = yields_of(friction);
-    Pair along_a = {0.0}, along_b = {0.0}, turn = {0.0}, fastest = {0.0}, sums[6] = {{0.0}}, falls;
+    Quad stiffness = {0.0}, moments[3] = {{0.0}}, sums[6] = {{0.0}};
+    dReal slip[3];
+    for (int r = 0; r < 3; r++)
+        slip[r] = friction->before[r] + response->rate[r];
     for (; p < end; p++) {
         const PointSlip s = points_slip(friction, p, slip);
-        const Pair square = s.a * s.a + s.b * s.b + s.c * s.c;
-        const Pair about = p->arm_b * s.b - p->arm_a * s.a + p->reach * s.c;
-        const Pair k = points_oppose(p, square, yields, &falls);
-        fastest = pair_max(fastest, square);
-        along_a += k * s.a;
-        along_b += k * s.b;
-        turn += k * about;
-        falls *= 1.0 - secant;
-        const Pair a = falls * s.a, b = falls * s.b;
-        slope_add(p, k, sums);
-        sums[0] -= a * s.a;
-        sums[1] -= a * s.b;
-        sums[2] -= a * about;
-        sums[3] -= b * s.b;
-        sums[4] -= b * about;
-        sums[5] -= falls * about * about;
+        const Quad falls = (1.0 - response->secant) * p->falls, turn = points_turn(p, &s);
+        const Quad a = falls * s.a, b = falls * s.b;
+        stiffness += p->stiffness;
+        moments_add(p, p->stiffness, moments);
+        sums[0] += a * s.a;
+        sums[1] += a * s.b;
+        sums[2] += a * turn;
+        sums[3] += b * s.b;
+        sums[4] += b * turn;
+        sums[5] += falls * turn * turn;
     }
-    response->impulse[0] = -friction->along[0] * (along_a[0] + along_a[1]);
-    response->impulse[1] = -friction->along[1] * (along_b[0] + along_b[1]);
-    response->impulse[2] = -(turn[0] + turn[1]);
-    response->sticks = max_real(fastest[0], fastest[1]) < yields[0];
-    slope_set(friction, sums, response->slope);
+    slope_set(friction, stiffness, moments, sums, response->slope);
+    response->has_slope = 1;
 }
 
 /* Compute the response of a patch that holds everywhere. */
 static void respond_sticking(const Friction *friction, const dReal slip[3], Response *response)
 {
-    response->sticks = 1;
+    response->sticks = response->has_slope = 1;
     memcpy(response->slope, friction->hold, sizeof friction->hold);
     slope_multiply(friction->hold, slip, response->impulse);
     for (int r = 0; r < 3; r++)
         response->impulse[r] = -response->impulse[r];
 }
 
-/* Compute the response of a patch at the current rates, unless it is known. */
+/* Compute the response of a patch at the current rates, but perhaps its slope, unless it is
+ * known. */
 static const Response *respond(System *system, Friction *friction)
 {
     Response *response = &friction->response;
@@ -396,7 +420,8 @@ static const Response *respond(System *system, Friction *friction)
         return response;
     }
     points_need(system, friction);
-    respond_slipping(system, friction, slip, friction->secant, response);
+    respond_slipping(system, friction, slip, response);
+    response->secant = friction->secant;
     return response;
 }
 
@@ -426,7 +451,10 @@ static void model_set(Friction *friction, const Response *response)
 
 void hrp_friction_linearize(System *system, Friction *friction)
 {
-    model_set(friction, respond(system, friction));
+    respond(system, friction);
+    if (!friction->response.has_slope)
+        slope_slipping(system, friction, &friction->response);
+    model_set(friction, &friction->response);
 }
 
 void hrp_friction_hold(Friction *friction)
@@ -453,6 +481,20 @@ dReal hrp_friction_error(System *system, Friction *friction)
     return sqrt(x * x + y * y + (radius > 0.0 ? turn * turn / (radius * radius) : 0.0));
 }
 
+/* Set the square of the slip of points along a step. */
+WIDE static void points_step(const System *system, const Friction *friction, const dReal slip[3],
+                             const dReal change[3])
+{
+    FrictionPoints *p = system->friction_points + friction->points;
+    const FrictionPoints *end = system->friction_points + friction->points_end;
+    for (; p < end; p++) {
+        const PointSlip s = points_slip(friction, p, slip), d = points_slip(friction, p, change);
+        p->along_step[0] = s.a * s.a + s.b * s.b + s.c * s.c;
+        p->along_step[1] = s.a * d.a + s.b * d.b + s.c * d.c;
+        p->along_step[2] = d.a * d.a + d.b * d.b + d.c * d.c;
+    }
+}
+
 void hrp_friction_search_begin(System *system, Friction *friction)
 {
     dReal slip[3], change[3];
@@ -472,14 +514,26 @@ void hrp_friction_search_begin(System *system, Friction *friction)
     friction->secant = least > 0.0 && least < 1.0 ? SECANT : 0.0;
     slip_set(friction, friction->rate_before, slip);
     points_need(system, friction);
-    FrictionPoints *p = system->friction_points + friction->points;
+    points_step(system, friction, slip, change);
+}
+
+/* Add the part of points to the derivative, and to its own, at a fraction x of a step. */
+WIDE static void points_search(const System *system, const Friction *friction, dReal x,
+                               dReal *derivative, dReal *curvature)
+{
+    const FrictionPoints *p = system->friction_points + friction->points;
     const FrictionPoints *end = system->friction_points + friction->points_end;
+    const Quad yields = yields_of(friction);
+    Quad first = {0.0}, second = {0.0}, falls;
     for (; p < end; p++) {
-        const PointSlip s = points_slip(friction, p, slip), d = points_slip(friction, p, change);
-        p->along_step[0] = s.a * s.a + s.b * s.b + s.c * s.c;
-        p->along_step[1] = s.a * d.a + s.b * d.b + s.c * d.c;
-        p->along_step[2] = d.a * d.a + d.b * d.b + d.c * d.c;
+        const Quad along = p->along_step[1] + x * p->along_step[2];
+        const Quad square = p->along_step[0] + x * (p->along_step[1] + along);
+        const Quad k = points_oppose(p, square, yields, &falls);
+        first += k * along;
+        second += k * p->along_step[2] - falls * along * along;
     }
+    *derivative += sum_of(first);
+    *curvature += sum_of(second);
 }
 
 void hrp_friction_search(const System *system, const Friction *friction, dReal x,
@@ -491,19 +545,7 @@ void hrp_friction_search(const System *system, const Friction *friction, dReal x
         *curvature += friction->along_step[1];
         return;
     }
-    const FrictionPoints *p = system->friction_points + friction->points;
-    const FrictionPoints *end = system->friction_points + friction->points_end;
-    const Pair yields = yields_of(friction);
-    Pair first = {0.0}, second = {0.0}, falls;
-    for (; p < end; p++) {
-        const Pair along = p->along_step[1] + x * p->along_step[2];
-        const Pair square = p->along_step[0] + x * (p->along_step[1] + along);
-        const Pair k = points_oppose(p, square, yields, &falls);
-        first += k * along;
-        second += k * p->along_step[2] - falls * along * along;
-    }
-    *derivative += first[0] + first[1];
-    *curvature += second[0] + second[1];
+    points_search(system, friction, x, derivative, curvature);
 }
 
 dReal hrp_friction_least_slip(const Friction *friction)

@@ -309,16 +309,16 @@ void hrp_patch_area_set(const System *system, Friction *friction)
 static void point_add(System *system, Friction *friction, dReal x, dReal y, dReal share,
                       dReal reach)
 {
-    FrictionPoints *pair = &system->friction_points[friction->points + friction->point_count / 2];
-    const int side = friction->point_count++ % 2;
+    FrictionPoints *four = &system->friction_points[friction->points + friction->point_count / 4];
+    const int side = friction->point_count++ % 4;
     if (side == 0)
-        *pair = (FrictionPoints){.x = {0.0}};
-    pair->x[side] = x;
-    pair->y[side] = y;
-    pair->reach[side] = reach;
-    pair->arm_a[side] = friction->along[0] * y;
-    pair->arm_b[side] = friction->along[1] * x;
-    pair->share[side] = share;
+        *four = (FrictionPoints){.x = {0.0}};
+    four->x[side] = x;
+    four->y[side] = y;
+    four->reach[side] = reach;
+    four->arm_a[side] = friction->along[0] * y;
+    four->arm_b[side] = friction->along[1] * x;
+    four->share[side] = share;
 }
 
 /* Add points along the line between the first two corners. */
@@ -453,12 +453,12 @@ void hrp_patch_points_set(System *system, Friction *friction)
         else
             fan_add(system, friction, friction->corners < 8 ? 3 : friction->corners < 16 ? 2 : 1);
     }
-    friction->points_end = friction->points + (friction->point_count + 1) / 2;
+    friction->points_end = friction->points + (friction->point_count + 3) / 4;
     system->friction_point_count = friction->points_end;
     FrictionPoints *point = system->friction_points;
-    Pair area = {0.0};
+    Quad area = {0.0};
     for (int i = friction->points; i < friction->points_end; i++)
         area += point[i].share;
     for (int i = friction->points; i < friction->points_end; i++)
-        point[i].share /= area[0] + area[1];
+        point[i].share /= sum_of(area);
 }

@@ -125,14 +125,15 @@ typedef struct {
     int right_left;            /* likewise, in which it was found to be right */
 } Touch;
 
-/* Two points of a patch: friction there is bounded by their share of the load. */
+/* Four points of a patch: friction there is bounded by their share of the load. */
 typedef struct {
-    Pair x, y;  /* from the middle of the patch, along both tangents, in [m] */
-    Pair reach; /* of the piece of a line that each stands for: its turning is slip, too, in [m] */
-    Pair share; /* of the area; all sum up to 1 */
-    Pair arm_a, arm_b; /* y and x, scaled by the shares of mu along the tangents */
-    Pair bound; /* of the impulse */
-    Pair along_step[3]; /* square of the slip at x of a step: its factors of 1, 2 x and x^2 */
+    Quad x, y;  /* from the middle of the patch, along both tangents, in [m] */
+    Quad reach; /* of the piece of a line that each stands for: its turning is slip, too, in [m] */
+    Quad share; /* of the area; all sum up to 1 */
+    Quad arm_a, arm_b; /* y and x, scaled by the shares of mu along the tangents */
+    Quad bound; /* of the impulse */
+    Quad stiffness, falls; /* at the rates that were last asked for, see points_oppose */
+    Quad along_step[3]; /* square of the slip at x of a step: its factors of 1, 2 x and x^2 */
 } FrictionPoints;
 
 enum { AREA_POINT, AREA_LINE, AREA_DISC, AREA_POLYGON };
@@ -141,6 +142,8 @@ enum { AREA_POINT, AREA_LINE, AREA_DISC, AREA_POLYGON };
 typedef struct {
     dReal rate[3];
     dReal impulse[3], slope[6]; /* xx, xy, x turn, yy, y turn, turn turn */
+    dReal secant; /* part of the slope that is one of secants, see friction.h */
+    int has_slope; /* whether that is set, too */
     int sticks;   /* whether no point slips */
 } Response;
 

@@ -27,7 +27,12 @@ typedef dReal Quad
 #else
 #define WIDE
 #endif
+#define INLINE static inline __attribute__((always_inline)) /* as WIDE as its caller */
 
+INLINE dReal sum_of(Quad a)
+{
+    return (a[0] + a[1]) + (a[2] + a[3]);
+}
 static inline void rotate3(dReal out[3], const dReal *R9, const dReal v[3])
 {
     for (int i = 0; i < 3; i++)
