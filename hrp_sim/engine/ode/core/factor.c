@@ -35,12 +35,12 @@
 #define MIN_PIVOT 1e-14 /* relative to the diagonal before elimination */
 
 /* Copy a block: faster than what compilers make of memcpy for this size. */
-static inline void block_copy(dReal *to, const dReal *from)
+INLINE void block_copy(dReal *to, const dReal *from)
 {
     _Pragma("GCC unroll 18") for (int i = 0; i < 18; i++)((Pair *)to)[i] = ((const Pair *)from)[i];
 }
 
-static inline void block_clear(dReal *block)
+INLINE void block_clear(dReal *block)
 {
     _Pragma("GCC unroll 18") for (int i = 0; i < 18; i++)((Pair *)block)[i] = (Pair){0.0};
 }
@@ -62,7 +62,7 @@ static dReal *pivot_of(const System *system, int vertex)
 }
 
 /* Add factor * b to the first pairs of a row of a matrix. */
-static inline void add_row(dReal *A, int row, dReal factor, const dReal *b, int pairs)
+INLINE void add_row(dReal *A, int row, dReal factor, const dReal *b, int pairs)
 {
     const Pair *of_b = (const Pair *)b;
     Pair *to = (Pair *)(A + 6 * row);
@@ -71,13 +71,13 @@ static inline void add_row(dReal *A, int row, dReal factor, const dReal *b, int 
 }
 
 /* Add factor * a b^T to a matrix. */
-static inline void add_outer(dReal *A, dReal factor, const dReal *a, const dReal *b)
+INLINE void add_outer(dReal *A, dReal factor, const dReal *a, const dReal *b)
 {
     UNROLLED for (int row = 0; row < 6; row++) add_row(A, row, factor * a[row], b, 3);
 }
 
 /* Add factor * a a^T to a matrix, whose upper half is not used. */
-static inline void add_outer_square(dReal *A, dReal factor, const dReal *a)
+INLINE void add_outer_square(dReal *A, dReal factor, const dReal *a)
 {
     UNROLLED for (int row = 0; row < 6; row++) add_row(A, row, factor * a[row], a, 1 + row / 2);
 }
@@ -150,7 +150,7 @@ static Blocks blocks_of(const System *system, int first, int second, int block)
 }
 
 /* Add the stiffness of a row to the groups that it acts on. */
-static void stiffness_add(const Blocks *to, dReal stiffness, const dReal *J_first,
+INLINE void stiffness_add(const Blocks *to, dReal stiffness, const dReal *J_first,
                           const dReal *J_second)
 {
     if (to->first)
@@ -163,7 +163,7 @@ static void stiffness_add(const Blocks *to, dReal stiffness, const dReal *J_firs
 }
 
 /* Add the stiffness of friction: J^T S J, with S = L D L^T. */
-static void friction_assemble(const Blocks *blocks, const Friction *friction)
+INLINE void friction_assemble(const Blocks *blocks, const Friction *friction)
 {
     const dReal *S = friction->slope;
     const dReal least = 1e-14 * (S[0] + S[3] + S[5]);
@@ -193,7 +193,7 @@ static void friction_assemble(const Blocks *blocks, const Friction *friction)
 }
 
 /* Add the stiffness of a contact that pushes, and of the friction of the patch that it begins. */
-static void touch_assemble(const System *system, int t)
+INLINE void touch_assemble(const System *system, int t)
 {
     const Touch *touch = &system->touches[t];
     const Blocks blocks = blocks_of(system, touch->first, touch->second, touch->block);
@@ -261,7 +261,7 @@ static void changes_find(System *system, const Island *island, int is_first)
             system->is_changed[system->row[system->column_start[at]]] = 1;
 }
 
-void hrp_matrix_assemble(System *system, const Island *island, int is_first)
+WIDE void hrp_matrix_assemble(System *system, const Island *island, int is_first)
 {
     changes_find(system, island, is_first);
     for (int at = island->first; at < island->end; at++) {
@@ -283,7 +283,7 @@ void hrp_matrix_assemble(System *system, const Island *island, int is_first)
 /* Replace a positive definite matrix by the inverse of its Cholesky factor: products with it need
  * not wait for each other as substitutions do, nor the pivots here for square roots. Returns 0 if
  * a number is not finite. A pivot that rounding made too small is raised. */
-static int invert_factor(dReal *restrict A)
+INLINE int invert_factor(dReal *restrict A)
 {
     dReal W[36] = {0.0}, pivots[6], least[6];
     for (int j = 0; j < 6; j++) {
@@ -316,7 +316,7 @@ static int invert_factor(dReal *restrict A)
 }
 
 /* Multiply a transposed block with the inverse factor of its column. */
-static inline void divide_block(dReal *B, const dReal *inverse)
+INLINE void divide_block(dReal *B, const dReal *inverse)
 {
     Pair *of_B = (Pair *)B;
     UNROLLED for (int j = 5; j >= 0; j--)
@@ -329,8 +329,8 @@ static inline void divide_block(dReal *B, const dReal *inverse)
 }
 
 /* Add sign * A^T B to the first pairs of a row of a matrix. */
-static inline void add_product_row(dReal *C, dReal sign, const dReal *A, const dReal *B, int row,
-                                   int pairs)
+INLINE void add_product_row(dReal *C, dReal sign, const dReal *A, const dReal *B, int row,
+                            int pairs)
 {
     const Pair *of_B = (const Pair *)B;
     Pair *to = (Pair *)(C + 6 * row), sums[3] = {{0.0}};
@@ -341,13 +341,13 @@ static inline void add_product_row(dReal *C, dReal sign, const dReal *A, const d
 }
 
 /* Add sign * A^T B to a matrix. */
-static inline void add_product(dReal *C, dReal sign, const dReal *A, const dReal *B)
+INLINE void add_product(dReal *C, dReal sign, const dReal *A, const dReal *B)
 {
     UNROLLED for (int row = 0; row < 6; row++) add_product_row(C, sign, A, B, row, 3);
 }
 
 /* Add sign * A^T A to a matrix, whose upper half is not used. */
-static inline void add_square(dReal *C, dReal sign, const dReal *A)
+INLINE void add_square(dReal *C, dReal sign, const dReal *A)
 {
     UNROLLED for (int row = 0; row < 6; row++) add_product_row(C, sign, A, A, row, 1 + row / 2);
 }
@@ -360,7 +360,7 @@ static void reach_of(const Coupling *joint, int side, dReal d[3])
 }
 
 /* Compute what a wrench on a follower is on its leader. */
-static inline void wrench_pass(const Coupling *joint, int side, const dReal wrench[6], dReal passed[6])
+INLINE void wrench_pass(const Coupling *joint, int side, const dReal wrench[6], dReal passed[6])
 {
     dReal d[3], moment[3];
     reach_of(joint, side, d);
@@ -372,7 +372,7 @@ static inline void wrench_pass(const Coupling *joint, int side, const dReal wren
 }
 
 /* Compute P^T B. */
-static inline void block_pass(const dReal d[3], const dReal *B, dReal *passed)
+INLINE void block_pass(const dReal d[3], const dReal *B, dReal *passed)
 {
     const Pair *of_B = (const Pair *)B;
     Pair *to = (Pair *)passed;
@@ -389,14 +389,14 @@ static inline void block_pass(const dReal d[3], const dReal *B, dReal *passed)
 }
 
 /* Add sign * B^T to a matrix; of a pivot the upper half is not used. */
-static inline void add_transposed(dReal *C, dReal sign, const dReal *B)
+INLINE void add_transposed(dReal *C, dReal sign, const dReal *B)
 {
     UNROLLED for (int i = 0; i < 6; i++) UNROLLED for (int k = 0; k < 6; k++) C[6 * i + k] +=
         sign * B[6 * k + i];
 }
 
 /* Add what a follower leaves to the pivot of its leader, whose upper half is not used. */
-static void leader_add(dReal *pivot, const dReal d[3], const dReal *A, const Follower *follower,
+INLINE void leader_add(dReal *pivot, const dReal d[3], const dReal *A, const Follower *follower,
                        const dReal *B, const dReal *w)
 {
     dReal half[36];
@@ -420,7 +420,7 @@ static void leader_add(dReal *pivot, const dReal d[3], const dReal *A, const Fol
 }
 
 /* Subtract from a column what a follower to its left leaves. */
-static void follower_eliminate(System *system, int at, RowBlock left)
+INLINE void follower_eliminate(System *system, int at, RowBlock left)
 {
     const Follower *follower = &system->followers[left.column];
     const int end = system->column_start[left.column + 1];
@@ -456,7 +456,7 @@ static void follower_eliminate(System *system, int at, RowBlock left)
 
 /* Set the upper half of a symmetric matrix. By pairs, as a processor waits before it can read two
  * numbers at once that were written one by one. */
-static inline void upper_set(dReal *A)
+INLINE void upper_set(dReal *A)
 {
     Pair *of_A = (Pair *)A;
     UNROLLED for (int i = 0; i < 3; i++) UNROLLED for (int k = i; k < 3; k++)
@@ -468,7 +468,7 @@ static inline void upper_set(dReal *A)
 }
 
 /* Compute what a follower leaves to others: A' and B'_k. Returns 0 if a number is not finite. */
-static int follower_factor(System *system, int at)
+INLINE int follower_factor(System *system, int at)
 {
     Follower *follower = &system->followers[at];
     const Coupling *joint = &system->couplings[follower->coupling];
@@ -502,7 +502,7 @@ static int follower_factor(System *system, int at)
 }
 
 /* Subtract from a column the products of those to its left. */
-static void column_eliminate(System *system, int at)
+INLINE void column_eliminate(System *system, int at)
 {
     dReal *pivot = system->pivot + 36 * (size_t)at;
     const int is_node = system->vertex_at[at] < system->node_count;
@@ -526,7 +526,7 @@ static void column_eliminate(System *system, int at)
     }
 }
 
-int hrp_matrix_factor(World *world, const Island *island)
+WIDE int hrp_matrix_factor(World *world, const Island *island)
 {
     System *system = world->system;
     for (int at = island->first; at < island->end; at++) {
@@ -551,7 +551,7 @@ int hrp_matrix_factor(World *world, const Island *island)
 }
 
 /* Pass on what acts on a follower, less what moves it along the axis. */
-static void follower_forward(const System *system, int at, dReal *x)
+INLINE void follower_forward(const System *system, int at, dReal *x)
 {
     const Follower *follower = &system->followers[at];
     Coupling *joint = &system->couplings[follower->coupling];
@@ -602,7 +602,7 @@ static void joint_impulse_set(const System *system, int at, Coupling *joint, con
 }
 
 /* Let a node follow its leader, and move along the axis. */
-static void follower_backward(const System *system, int at, dReal *x)
+INLINE void follower_backward(const System *system, int at, dReal *x)
 {
     const Follower *follower = &system->followers[at];
     Coupling *joint = &system->couplings[follower->coupling];
@@ -633,7 +633,7 @@ static void follower_backward(const System *system, int at, dReal *x)
         joint_impulse_set(system, at, joint, x);
 }
 
-void hrp_matrix_solve(const System *system, const Island *island, dReal *x)
+WIDE void hrp_matrix_solve(const System *system, const Island *island, dReal *x)
 {
     for (int at = island->first; at < island->end; at++) {
         if (system->followers[at].coupling >= 0) {
