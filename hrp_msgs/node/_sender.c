@@ -53,7 +53,7 @@ typedef struct {
     pthread_cond_t progress; /* ``awaited`` was sent */
     pthread_t thread;
     int forks; /* of its process: one that was forked later has neither its thread nor its mutex */
-    int is_ready, is_closing, is_dropping, is_sending, is_idle, has_ended;
+    int is_closing, is_dropping, is_sending, is_idle, has_ended;
     uint64_t freed, sent, put, awaited;
     size_t bytes;
     Item ring[CAPACITY];
@@ -219,15 +219,14 @@ static int drain_or_drop(SenderObject *sender, double patience, int *drop)
     return is_done;
 }
 
-static int sender_init(SenderObject *self, PyObject *arguments, PyObject *Py_UNUSED(keywords))
+static PyObject *sender_new(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keywords))
 {
     unsigned long long publish, count, get_error = 0, reset_error = 0;
     if (!PyArg_ParseTuple(arguments, "KK|KK", &publish, &count, &get_error, &reset_error))
-        return -1;
-    if (self->is_ready) {
-        PyErr_SetString(PyExc_RuntimeError, "it is initialized already");
-        return -1;
-    }
+        return NULL;
+    SenderObject *self = (SenderObject *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
     self->publish = (Publish *)(uintptr_t)publish;
     self->count_subscriptions = (CountSubscriptions *)(uintptr_t)count;
     self->get_error = (GetError *)(uintptr_t)get_error;
@@ -242,11 +241,12 @@ static int sender_init(SenderObject *self, PyObject *arguments, PyObject *Py_UNU
     pthread_cond_init(&self->progress, &steady);
     pthread_condattr_destroy(&steady);
     if (pthread_create(&self->thread, NULL, work, self)) {
+        self->has_ended = 1;
+        Py_DECREF((PyObject *)self);
         PyErr_SetString(PyExc_RuntimeError, "there can be no further thread");
-        return -1;
+        return NULL;
     }
-    self->is_ready = 1;
-    return 0;
+    return (PyObject *)self;
 }
 
 static PyObject *sender_flush(SenderObject *self, PyObject *arguments)
@@ -254,7 +254,7 @@ static PyObject *sender_flush(SenderObject *self, PyObject *arguments)
     double patience;
     if (!PyArg_ParseTuple(arguments, "d", &patience))
         return NULL;
-    if (!self->is_ready || self->is_closing || self->forks != forks)
+    if (self->is_closing || self->forks != forks)
         Py_RETURN_FALSE;
     drain_or_drop(self, patience, NULL);
     Py_RETURN_TRUE;
@@ -263,7 +263,7 @@ static PyObject *sender_flush(SenderObject *self, PyObject *arguments)
 /* End the thread; return whether all messages were sent within a time [s]. */
 static int end(SenderObject *self, double patience)
 {
-    if (!self->is_ready || self->has_ended)
+    if (self->has_ended)
         return 1;
     self->has_ended = 1;
     if (self->forks != forks)
@@ -294,7 +294,7 @@ static PyObject *sender_close(SenderObject *self, PyObject *arguments)
 static PyObject *sender_error(SenderObject *self, void *Py_UNUSED(closure))
 {
     char text[sizeof self->error];
-    if (!self->is_ready || self->forks != forks)
+    if (self->forks != forks)
         return PyUnicode_FromString("");
     pthread_mutex_lock(&self->mutex);
     memcpy(text, self->error, sizeof text);
@@ -308,7 +308,7 @@ static void sender_dealloc(SenderObject *self)
     Py_TYPE(self)->tp_free(self);
 }
 
-static int outlet_init(OutletObject *self, PyObject *arguments, PyObject *Py_UNUSED(keywords));
+static PyObject *outlet_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords);
 
 static PyObject *outlet_put(OutletObject *self, PyObject *data)
 {
@@ -385,7 +385,7 @@ static PyObject *outlet_close(OutletObject *self, PyObject *arguments)
 
 static void outlet_dealloc(OutletObject *self)
 {
-    Py_XDECREF((PyObject *)self->sender);
+    Py_DECREF((PyObject *)self->sender);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -415,8 +415,7 @@ static PyMemberDef outlet_members[] = {
         PyVarObject_HEAD_INIT(NULL, 0).tp_name = "hrp_msgs.node._sender." #Name, \
         .tp_basicsize = sizeof(Name##Object), \
         .tp_flags = Py_TPFLAGS_DEFAULT, \
-        .tp_new = PyType_GenericNew, \
-        .tp_init = (initproc)name##_init, \
+        .tp_new = name##_new, \
         .tp_dealloc = (destructor)name##_dealloc, \
         .tp_methods = name##_methods, \
         __VA_ARGS__, \
@@ -425,20 +424,21 @@ static PyMemberDef outlet_members[] = {
 TYPE(Sender, sender, .tp_getset = sender_properties);
 TYPE(Outlet, outlet, .tp_members = outlet_members);
 
-static int outlet_init(OutletObject *self, PyObject *arguments, PyObject *Py_UNUSED(keywords))
+static PyObject *outlet_new(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keywords))
 {
     SenderObject *sender;
     unsigned long long publisher;
     if (!PyArg_ParseTuple(arguments, "O!K", &SenderType, &sender, &publisher))
-        return -1;
-    if (!sender->is_ready || sender->is_closing || self->sender) {
-        PyErr_SetString(PyExc_RuntimeError, "the sender is closed, or of another outlet");
-        return -1;
-    }
+        return NULL;
+    if (sender->is_closing)
+        return PyErr_Format(PyExc_RuntimeError, "the sender is closed");
+    OutletObject *self = (OutletObject *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
     Py_INCREF((PyObject *)sender);
     self->sender = sender;
     self->publisher = (const void *)(uintptr_t)publisher;
-    return 0;
+    return (PyObject *)self;
 }
 
 static struct PyModuleDef module = {

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from fake_middleware import PATIENCE, Middleware, blocked
 
-from hrp_msgs.node._sender import Outlet
+from hrp_msgs.node._sender import Outlet, Sender
 
 CAPACITY = 256
 
@@ -205,3 +205,9 @@ def test_the_thread_ends_whichever_thread_sends_the_last_message():
             for _ in range(count % 7):
                 outlet.put(b"x")
         assert len(middleware.sent) == count % 7
+
+
+@pytest.mark.parametrize("kind", [Sender, Outlet])
+def test_none_is_made_without_its_arguments(kind):
+    with pytest.raises(TypeError):
+        kind.__new__(kind)
