@@ -33,6 +33,7 @@ INLINE dReal sum_of(Quad a)
 {
     return (a[0] + a[1]) + (a[2] + a[3]);
 }
+
 static inline void rotate3(dReal out[3], const dReal *R9, const dReal v[3])
 {
     for (int i = 0; i < 3; i++)
