@@ -42,6 +42,7 @@ RECORD = [  # recordings, and what is made of them: curves, films, pages
 ]
 DOCS = [  # the site of the documentation, scripts/site.sh
     "sphinx>=7",
+    "docutils>=0.19",  # by which sphinx, and a test of it, read docstrings
     "myst-parser>=3",  # pages in Markdown
     "furo>=2024.5",  # the theme
     "sphinx-argparse>=0.5",  # the reference of the commands, from their parsers
