@@ -268,6 +268,7 @@ def test_all_sources_are_in_the_sdist(source, sdist):
     made = {"PKG-INFO", "setup.cfg"}  # setuptools adds a section to the latter
     given = {k: v for k, v in tree(source).items() if "__pycache__" not in k}
     given = {k: v for k, v in given.items() if k not in made and ".egg-info/" not in k}
+    given = {k: v for k, v in given.items() if not k.startswith("build/")}  # of the wheel
     packed = tree(sdist)
     assert given.keys() - packed.keys() == set()
     assert {k: packed[k] for k in given} == given
