@@ -113,7 +113,7 @@ def publishers(body, ros):
     )  # fmt: skip
     with closing(Peer()) as peer, ros.running(*ours, until="links"):
         peer.follow(names.ROBOT_DESCRIPTION, String, profile(qos.LATCHED))
-        description = peer.wait_for(names.ROBOT_DESCRIPTION)[0].data
+        description = peer.heard(names.ROBOT_DESCRIPTION)[0].data
         values = {"ros__parameters": {"robot_description": description}}
         parameters.write_text(yaml.safe_dump({"robot_state_publisher": values}), encoding="utf-8")
         with ros.running(*theirs, until="Robot initialized") as node:

@@ -29,7 +29,7 @@ def late_text(topic):
     peer = Peer()
     try:
         peer.follow(topic, String, LATCHED)
-        return peer.wait_for(topic)[-1].data
+        return peer.heard(topic)[-1].data
     finally:
         peer.close()
 

@@ -98,7 +98,7 @@ def test_frames_and_switches_of_several_robots_in_lock_step_go_on_after_a_reset(
 
     with simulated(world, describe=True, **lock_step) as (running, peer):
         peer.follow("left/devices", DiagnosticStatus, LATCHED)
-        peer.wait_for("left/devices")
+        peer.heard("left/devices")
         ends = {f"{name}/J6" for name in robots}
         peer.wait_until("links", lambda: ends <= moved(list(peer.messages["/tf"])))
         bases = {("world", f"{name}/base_link") for name in robots}

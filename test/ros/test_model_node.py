@@ -63,13 +63,13 @@ def peer(folder):
 @pytest.fixture(scope="module")
 def description(peer):
     peer.follow(names.ROBOT_DESCRIPTION, String, profile(qos.LATCHED))
-    return peer.wait_for(names.ROBOT_DESCRIPTION)[0].data
+    return peer.heard(names.ROBOT_DESCRIPTION)[0].data
 
 
 @pytest.fixture(scope="module")
 def static(peer):
     peer.follow(names.TF_STATIC, TFMessage, profile(qos.TF_STATIC))
-    (message,) = peer.wait_for(names.TF_STATIC)
+    (message,) = peer.heard(names.TF_STATIC)
     return {t.child_frame_id: t for t in message.transforms}
 
 
@@ -182,7 +182,7 @@ def test_meshes_are_files_that_can_be_opened(cache, peer, tmp_path, monkeypatch)
     peer.follow(topic, String, profile(qos.LATCHED))
     arguments = [*command(model=tmp_path / "cone.body"), "-r", f"__ns:=/{tmp_path.name}"]
     with running(arguments, tmp_path / "log.txt") as process:
-        _, link = parsed(peer.wait_for(topic)[0].data).links  # below base_link
+        _, link = parsed(peer.heard(topic)[0].data).links  # below base_link
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0
     for element in (link.visual, link.collision):
@@ -197,7 +197,7 @@ def test_ctrl_c_ends_it_cleanly(peer, tmp_path):
     peer.follow("/second/robot_description", String, profile(qos.LATCHED))
     arguments = [*command(model=MODEL), "-r", "__ns:=/second"]
     with running(arguments, tmp_path / "log.txt") as process:
-        peer.wait_for("/second/robot_description")
+        peer.heard("/second/robot_description")
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0

@@ -129,6 +129,11 @@ class Peer:
                 assert self._thread.is_alive() or self._ended.is_set(), f"cannot receive: {what}"
                 self._arrived.wait(timeout=0.02)
 
+    def heard(self, topic: str) -> list:
+        """Return the messages of a topic once there are any; a latched one may be all."""
+        self.wait_until(topic, lambda: self.messages[topic])
+        return list(self.messages[topic])
+
     def wait_for(self, topic: str, count: int = 1) -> list:
         """Return the messages of a topic once there are ``count`` more than now."""
         known = self.messages[topic]
